@@ -31,15 +31,19 @@ export const subjectProblem = (subject: string): string | undefined => {
 const noCommit = /^0+$/
 
 /** A new branch has no earlier commit: only its last one is checked. */
-export const revisionsOf = (range: string): ReadonlyArray<string> => {
+export const listRevisions = (range: string): ReadonlyArray<string> => {
   const [from = "", to = "HEAD"] = range.split("..")
   return from === "" || noCommit.test(from) ? ["-1", to] : [`${from}..${to}`]
 }
 
 const main = (range: string): void => {
-  const log = execFileSync("git", ["log", "--no-merges", "--format=%h %s", ...revisionsOf(range)], {
-    encoding: "utf8",
-  })
+  const log = execFileSync(
+    "git",
+    ["log", "--no-merges", "--format=%h %s", ...listRevisions(range)],
+    {
+      encoding: "utf8",
+    },
+  )
   const problems = log
     .split("\n")
     .filter((line) => line !== "")

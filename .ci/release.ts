@@ -46,7 +46,7 @@ const versionIn = (source: string): string => /version = "([^"]+)"/.exec(source)
 const isVersion = (text: string): boolean => /^\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?$/.test(text)
 
 /** What a heading of the changelog holds; undefined without that heading. */
-export const notesOf = (changelog: string, heading: string): string | undefined => {
+export const findNotes = (changelog: string, heading: string): string | undefined => {
   const sections = changelog.split(/^## /m).slice(1)
   const found = sections.find((each) => each.startsWith(`[${heading}]`))
   return found?.slice(found.indexOf("\n")).trim()
@@ -54,7 +54,7 @@ export const notesOf = (changelog: string, heading: string): string | undefined 
 
 /** The changelog with what was unreleased under a version. */
 export const dated = (changelog: string, version: string, day: string): string => {
-  if (!notesOf(changelog, "Unreleased")) throw new Error("CHANGELOG.md has nothing unreleased")
+  if (!findNotes(changelog, "Unreleased")) throw new Error("CHANGELOG.md has nothing unreleased")
   return changelog.replace(/^## \[Unreleased\]$/m, `## [Unreleased]\n\n## [${version}] - ${day}`)
 }
 
@@ -76,21 +76,21 @@ export const tagProblems = (
     ...others.map((each) => `${each.name} has the version ${each.version}`),
     ...(versionIn(source) === version ? [] : [`programs print the version ${versionIn(source)}`]),
     ...(isDated.test(changelog) ? [] : [`CHANGELOG.md has no dated heading [${version}]`]),
-    ...(notesOf(changelog, version) === "" ? [`CHANGELOG.md says nothing of ${version}`] : []),
+    ...(findNotes(changelog, version) === "" ? [`CHANGELOG.md says nothing of ${version}`] : []),
   ]
 }
 
 /** Dependencies first: a registry never has a package whose dependency it lacks. */
 export const inOrder = (own: ReadonlyArray<Manifest>): ReadonlyArray<string> => {
   const placed = new Set<string>()
-  const place = (name: string): void => {
+  const visit = (name: string): void => {
     const each = own.find((manifest) => manifest.name === name)
     if (each === undefined || placed.has(name)) return
     const needed = { ...each.dependencies, ...each.peerDependencies }
-    for (const dependency of Object.keys(needed)) if (dependency !== name) place(dependency)
+    for (const dependency of Object.keys(needed)) if (dependency !== name) visit(dependency)
     placed.add(name)
   }
-  for (const { name } of own) place(name)
+  for (const { name } of own) visit(name)
   return [...placed]
 }
 
@@ -107,7 +107,7 @@ const run = (program: string, ...args: ReadonlyArray<string>): void => {
   if (status !== 0) throw new Error(`failed: ${[program, ...args].join(" ")}`)
 }
 
-const tarballOf = (name: string, version: string): string =>
+const tarballName = (name: string, version: string): string =>
   `${name.slice(1).replace("/", "-")}-${version}.tgz`
 
 /** A prerelease is not what others get without asking for it. */
@@ -128,14 +128,14 @@ const prepare = (version: string): void => {
 }
 
 /** Some packages by their names, with or without the scope; all without names. */
-export const someOf = (
+export const selectSome = (
   own: ReadonlyArray<Manifest>,
   names: ReadonlyArray<string>,
 ): ReadonlyArray<Manifest> => {
-  const wanted = names.map((name) => (name.includes("/") ? name : `@messaging-service/${name}`))
-  const unknown = wanted.filter((name) => !own.some((each) => each.name === name))
+  const requested = names.map((name) => (name.includes("/") ? name : `@messaging-service/${name}`))
+  const unknown = requested.filter((name) => !own.some((each) => each.name === name))
   if (unknown.length > 0) throw new Error(`no package to publish: ${unknown.join(", ")}`)
-  return names.length === 0 ? own : own.filter(({ name }) => wanted.includes(name))
+  return names.length === 0 ? own : own.filter(({ name }) => requested.includes(name))
 }
 
 /** One after the other: each first builds what it depends on, and two builds of one project would meet. */
@@ -146,7 +146,7 @@ const pack = (into: string, own: ReadonlyArray<Manifest>): void => {
   const oneByOne = ["-r", "--workspace-concurrency=1", ...chosen]
   run("npx", "-y", pnpm, ...oneByOne, "pack", "--pack-destination", into)
   const missing = own.filter(
-    ({ name, version }) => !readdirSync(into).includes(tarballOf(name, version)),
+    ({ name, version }) => !readdirSync(into).includes(tarballName(name, version)),
   )
   if (missing.length > 0) throw new Error(`not packed: ${missing.map(({ name }) => name).join()}`)
 }
@@ -166,7 +166,7 @@ const build = (into: string, tag: string | undefined): void => {
   writeFileSync(materials, versioned(readFileSync(materials, "utf8"), version))
   writeFileSync(
     join(into, "notes.md"),
-    `${notesOf(changelog, tag === undefined ? "Unreleased" : version) ?? ""}\n`,
+    `${findNotes(changelog, tag === undefined ? "Unreleased" : version) ?? ""}\n`,
   )
   writeFileSync(join(into, "SHA256SUMS"), checksums(into))
 }
@@ -188,7 +188,7 @@ const versioned = (materials: string, version: string): string => {
 }
 
 const checksums = (into: string): string =>
-  filesOf(into)
+  listFiles(into)
     .map((file) => {
       const sum = createHash("sha256")
         .update(readFileSync(join(into, file)))
@@ -198,7 +198,7 @@ const checksums = (into: string): string =>
     .join("")
 
 /** What is offered for download. */
-const filesOf = (into: string): ReadonlyArray<string> =>
+const listFiles = (into: string): ReadonlyArray<string> =>
   readdirSync(into)
     .filter((file) => /\.(?:tgz|json)$/.test(file))
     .toSorted()
@@ -228,7 +228,7 @@ const publish = (into: string, dry: boolean): void => {
     }
     const channel = isPrerelease(version) ? "next" : "latest"
     const how = dry ? ["--dry-run"] : ["--provenance"]
-    const file = join(into, tarballOf(name, version))
+    const file = join(into, tarballName(name, version))
     run("npx", "-y", npm, "publish", file, "--access", "public", "--tag", channel, ...how)
   }
 }
@@ -240,9 +240,9 @@ const outside = (dry: boolean, program: string, ...args: ReadonlyArray<string>):
 }
 
 const inCi = (name: string, dry: boolean): string => {
-  const given = process.env[name] ?? (dry ? `$${name}` : "")
-  if (given === "") throw new Error(`${name} is not set: the workflow runs this step`)
-  return given
+  const text = process.env[name] ?? (dry ? `$${name}` : "")
+  if (text === "") throw new Error(`${name} is not set: the workflow runs this step`)
+  return text
 }
 
 const image = (dry: boolean): void => {
@@ -269,7 +269,7 @@ const image = (dry: boolean): void => {
 
 const announce = (into: string, dry: boolean): void => {
   const version = versionIn(read("packages/core/src/version.ts"))
-  const files = [...filesOf(into), "SHA256SUMS"].map((file) => join(into, file))
+  const files = [...listFiles(into), "SHA256SUMS"].map((file) => join(into, file))
   const notes = ["--notes-file", join(into, "notes.md")]
   const kind = isPrerelease(version) ? ["--prerelease"] : []
   outside(
@@ -294,13 +294,13 @@ const main = (): void => {
     },
     allowPositionals: true,
   })
-  const [step, ...given] = positionals
-  const [version = ""] = given
+  const [step, ...args] = positionals
+  const [version = ""] = args
   const into = resolve(values.into)
   const steps: Readonly<Record<string, () => void>> = {
     prepare: () => prepare(version),
     build: () =>
-      given.length === 0 ? build(into, values.tag) : pack(into, someOf(published(), given)),
+      args.length === 0 ? build(into, values.tag) : pack(into, selectSome(published(), args)),
     publish: () => publish(into, values.dry),
     image: () => image(values.dry),
     announce: () => announce(into, values.dry),

@@ -8,7 +8,7 @@
  */
 import { readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
-import { typesOf } from "./sqlTypes.ts"
+import { getTypes } from "./sqlTypes.ts"
 import type { SqlTypes } from "./sqlTypes.ts"
 
 const sqlFolder = resolve(import.meta.dirname, "sql")
@@ -36,7 +36,7 @@ export const sqlSources = (): Readonly<Record<string, string>> =>
   Object.fromEntries(["", "functions"].flatMap(filesIn).map((name) => [name, read(name)]))
 
 /** `number-check.sql` holds the statements `numberCheck.…`. */
-const nounOf = (file: string): string =>
+const toNoun = (file: string): string =>
   basename(file, ".sql").replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** The statements of each file, which begin with `-- name: …`, with their comments. */
@@ -48,7 +48,7 @@ export const statementSources = (): Readonly<Record<string, string>> =>
         .slice(1)
         .map((part) => {
           const [name = "", ...lines] = part.split("\n")
-          return [`${nounOf(file)}.${name.trim()}`, lines.join("\n")] as const
+          return [`${toNoun(file)}.${name.trim()}`, lines.join("\n")] as const
         }),
     ),
   )
@@ -59,12 +59,12 @@ const bare = (sources: Readonly<Record<string, string>>): Readonly<Record<string
 export const sqlTexts = () => bare(sqlSources())
 export const statementTexts = () => bare(statementSources())
 
-const entriesOf = (texts: Readonly<Record<string, string>>): string =>
+const renderEntries = (texts: Readonly<Record<string, string>>): string =>
   Object.entries(texts)
     .map(([name, text]) => `  ${JSON.stringify(name)}: ${JSON.stringify(text)},\n`)
     .join("")
 
-const recordOf = (types: Readonly<Record<string, string>>): string => {
+const renderRecord = (types: Readonly<Record<string, string>>): string => {
   const pairs = Object.entries(types).map(([name, type]) => `${name}: ${JSON.stringify(type)}`)
   return pairs.length === 0 ? "{}" : `{ ${pairs.join(", ")} }`
 }
@@ -72,7 +72,7 @@ const recordOf = (types: Readonly<Record<string, string>>): string => {
 export const rowsModule = (types: SqlTypes): string => {
   const entries = Object.entries(types).map(
     ([name, { columns, params }]) =>
-      `  ${JSON.stringify(name)}: {\n    params: ${recordOf(params)},\n    columns: ${recordOf(columns)},\n  },\n`,
+      `  ${JSON.stringify(name)}: {\n    params: ${renderRecord(params)},\n    columns: ${renderRecord(columns)},\n  },\n`,
   )
   return `/**
  * The parameters and columns of the statements and functions of \`sql/\`, as the catalogue has them; \`?\` marks
@@ -86,14 +86,14 @@ ${entries.join("")}} as const
 export const sqlModule =
   (): string => `/** The texts of \`sql/\`, without comments. Made by \`pnpm generate\`: change the files there. */
 export const sqlFiles = {
-${entriesOf(sqlTexts())}} as const
+${renderEntries(sqlTexts())}} as const
 
 /** The statements of \`sql/statements/\`. */
 export const sqlStatements = {
-${entriesOf(statementTexts())}} as const
+${renderEntries(statementTexts())}} as const
 `
 
 if (import.meta.main) {
   writeFileSync(sqlModuleFile, sqlModule())
-  writeFileSync(rowsModuleFile, rowsModule(await typesOf(sqlSources(), statementSources())))
+  writeFileSync(rowsModuleFile, rowsModule(await getTypes(sqlSources(), statementSources())))
 }

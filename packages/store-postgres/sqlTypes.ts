@@ -78,7 +78,7 @@ const neverNull = (source: string): ReadonlyArray<string> => {
 /** The columns that are never null, by the name of the rule that returns them. */
 type Promises = Readonly<Record<string, ReadonlyArray<string>>>
 
-const promisesOf = (rules: string): Promises =>
+const parsePromises = (rules: string): Promises =>
   Object.fromEntries(
     Array.from(
       rules.matchAll(/((?:^--.*\n)+)create function (\w+)/gm),
@@ -93,7 +93,7 @@ const leftOut = (source: string): ReadonlyArray<string> | null =>
     : Array.from(source.matchAll(/\bleft join (\w+)/g), ([, name = ""]) => name)
 
 /** A column of a table that cannot be null is none in a row either, unless an outer join leaves it out. */
-const columnsOf = (
+const getColumns = (
   name: string,
   source: string,
   fields: ReadonlyArray<Field>,
@@ -196,9 +196,9 @@ const statementTypes = async (
   })
   return {
     params: Object.fromEntries(
-      names.map((one, place) => [one, typeName(params[place] ?? 0, `${name}: ${one}`)]),
+      names.map((one, index) => [one, typeName(params[index] ?? 0, `${name}: ${one}`)]),
     ),
-    columns: columnsOf(name, source, fields, catalogue),
+    columns: getColumns(name, source, fields, catalogue),
   }
 }
 
@@ -209,22 +209,22 @@ const functionTypes = async (
   source: string,
   catalogue: Catalogue,
 ) => {
-  const given = types.map((type, place) => `$${place + 1}::${type}`).join(", ")
-  const text = `select answer.* from ${name}(${given}) answer`
+  const value = types.map((type, index) => `$${index + 1}::${type}`).join(", ")
+  const text = `select answer.* from ${name}(${value}) answer`
   const { fields, params } = await describe(database, text)
-  const origins = fields.map((field, place) =>
-    table === null ? field : { ...field, tableID: table, columnID: place + 1 },
+  const origins = fields.map((field, index) =>
+    table === null ? field : { ...field, tableID: table, columnID: index + 1 },
   )
   return {
     params: Object.fromEntries(
-      names.map((one, place) => [paramName(one), typeName(params[place] ?? 0, `${name}: ${one}`)]),
+      names.map((one, index) => [paramName(one), typeName(params[index] ?? 0, `${name}: ${one}`)]),
     ),
-    columns: columnsOf(name, source, origins, catalogue),
+    columns: getColumns(name, source, origins, catalogue),
   }
 }
 
 /** The files that make tables and functions, and the statements, by their names. */
-export const typesOf = async (
+export const getTypes = async (
   files: Readonly<Record<string, string>>,
   statements: Readonly<Record<string, string>>,
 ): Promise<SqlTypes> => {
@@ -238,7 +238,7 @@ export const typesOf = async (
     for (const [, text] of operations) await database.exec(text)
     const { rows } = await database.query<Table>(tablesQuery)
     const tables: Tables = Object.fromEntries(rows.map((table) => [table.oid, table]))
-    const catalogue = { tables, promises: promisesOf(files["rules.sql"] ?? "") }
+    const catalogue = { tables, promises: parsePromises(files["rules.sql"] ?? "") }
     const declared = await database.query<DeclaredFunction>(functionsQuery)
     const types: Record<string, SqlTypes[string]> = {}
     for (const [file, source] of operations) {

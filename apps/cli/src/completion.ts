@@ -46,13 +46,13 @@ const candidates = (
   if (open?.kind === "value") return getChoices(open, prefix)
   if (prefix.startsWith("-")) return Object.keys(options).map((name) => `--${name}`)
   const positionals = rest.filter(
-    (word, at) => !word.startsWith("-") && !takesValueOf(options, rest[at - 1]),
+    (word, at) => !word.startsWith("-") && !doesTakeValue(options, rest[at - 1]),
   )
   const accepts = Object.values(command.arguments)
   return getChoices(accepts[Math.min(positionals.length, accepts.length - 1)], prefix)
 }
 
-const takesValueOf = (options: ParameterRecord, word: string | undefined): boolean =>
+const doesTakeValue = (options: ParameterRecord, word: string | undefined): boolean =>
   word?.startsWith("--") === true && options[word.slice(2)]?.kind === "value"
 
 /** Those with the last word as their prefix, each once. */

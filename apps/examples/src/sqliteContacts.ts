@@ -2,7 +2,7 @@
  * The first methods of a custom store: contacts in a SQLite file. `docs/writing-a-store.md`
  * goes through it.
  */
-import { contactAddress, pageOf, Store, StoreUnavailable } from "@messaging-service/core"
+import { contactAddress, getPage, Store, StoreUnavailable } from "@messaging-service/core"
 import type { Contact, ContactStore, InsertedContact } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
@@ -58,7 +58,7 @@ const makeContacts = (database: DatabaseSync): ContactStore => {
     listContacts: (workspaceId, { before, limit }) =>
       asking("contact.list", () =>
         // One extra row tells whether there is a next page.
-        pageOf(
+        getPage(
           list.all(workspaceId, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(contactOf),
           limit,
         ),

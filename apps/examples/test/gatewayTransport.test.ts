@@ -7,7 +7,7 @@ import * as Core from "@messaging-service/core"
 import { WhatsAppTransport } from "@messaging-service/core"
 import type { NumberId, Phone, TransportId } from "@messaging-service/core"
 import { RemoteServer, listenOnLoopback, transportContract } from "@messaging-service/testkit"
-import type { SeenCopy, Taking } from "@messaging-service/testkit"
+import type { ReceivedCopy, Taking } from "@messaging-service/testkit"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
 import * as StoreMemory from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
@@ -24,7 +24,7 @@ class Line {
   connected = true
   reaction: Taking = "acknowledge"
   waiting = 0
-  readonly received: Array<SeenCopy> = []
+  readonly received: Array<ReceivedCopy> = []
 }
 
 /** The remote server: numbers by id, each with what its recipients see. */
@@ -89,7 +89,7 @@ const layerGatewayNumbers = Layer.unwrap(
     )
     const remoteServer = RemoteServer.of({
       aNumber: Effect.sync(() => gateway.add()),
-      recipients: [{ target: { kind: "phone", phone: known }, shownAs: known }],
+      recipients: [{ target: { kind: "phone", phone: known }, displayedAs: known }],
       strangers: [
         {
           target: { kind: "phone", phone: "+15550100009" as Phone },

@@ -21,7 +21,7 @@ import {
   live,
   transportContract,
 } from "@messaging-service/testkit"
-import type { SeenCopy, Taking } from "@messaging-service/testkit"
+import type { ReceivedCopy, Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { createServer } from "node:net"
@@ -46,7 +46,7 @@ class Account {
   logins = 0
   isLoggedOut = false
   readonly waiting = new Set<string>()
-  readonly received: Array<SeenCopy> = []
+  readonly received: Array<ReceivedCopy> = []
 
   send(word: object) {
     this.socket?.write(`${JSON.stringify(word)}\n`)
@@ -206,7 +206,7 @@ const layerRemoteServer = Layer.effect(
     const account = (id: NumberId) => out.get(id) ?? exchange.account(id)
     return RemoteServer.of({
       aNumber: Effect.provideContext(aConnectedNumber, world),
-      recipients: [{ target: { kind: "phone", phone: known }, shownAs: known }],
+      recipients: [{ target: { kind: "phone", phone: known }, displayedAs: known }],
       strangers: [
         {
           target: { kind: "phone", phone: "+15550100009" as Phone },

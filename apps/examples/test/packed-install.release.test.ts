@@ -16,14 +16,14 @@ import { startNextApp } from "./packed/NextApp.ts"
 import {
   Project,
   entryPoints,
-  entryPointsOf,
+  getEntryPoints,
   heavy,
   install,
-  manifestOf,
+  toManifest,
   project,
   published,
   run,
-  textOf,
+  readText,
 } from "./packed/Project.ts"
 import { embeds, nodes, runtimes, written } from "./packed/runtimes.ts"
 import { readmes, writeHeavySnippets, writeSnippets } from "./packed/snippets.ts"
@@ -95,7 +95,7 @@ const wholeLife = join(import.meta.dirname, "packed/wholeLife.ts")
 /** Packages not written for Effect have none of it in their types, and nothing of Node. */
 const plain = ["service", "client", "client/webhook"].map((name) => `@messaging-service/${name}`)
 
-const optionsOf = (module: string, types: ReadonlyArray<string>) => ({
+const toOptions = (module: string, types: ReadonlyArray<string>) => ({
   strict: true,
   noEmit: true,
   target: "es2023",
@@ -106,7 +106,7 @@ const optionsOf = (module: string, types: ReadonlyArray<string>) => ({
     : { module: "nodenext" }),
 })
 
-const importsOf = (names: ReadonlyArray<string>): string =>
+const makeImports = (names: ReadonlyArray<string>): string =>
   names.map((name, at) => `import * as all${at} from "${name}"\nall${at}`).join("\n")
 
 const compileOurs = join(import.meta.dirname, "packed/compileOurs.ts")
@@ -183,10 +183,10 @@ const wholeResult = ({ placed, restart, transactions }: (typeof stores)[number][
 const writePrograms = Effect.gen(function* () {
   const { besideHeavy, path } = yield* Project
   yield* writeSnippets(join(path, "snippets"))
-  yield* Effect.promise(() => writeFile(join(path, "all.ts"), importsOf(entryPoints)))
+  yield* Effect.promise(() => writeFile(join(path, "all.ts"), makeImports(entryPoints)))
   yield* Effect.promise(() => copyFile(wholeLife, join(path, "wholeLife.ts")))
   yield* writeHeavySnippets(besideHeavy)
-  const ofHeavy = importsOf(entryPointsOf(heavy))
+  const ofHeavy = makeImports(getEntryPoints(heavy))
   yield* Effect.promise(() => writeFile(join(besideHeavy, "all.ts"), ofHeavy))
 })
 
@@ -205,9 +205,9 @@ layer(Project.layer)("a project that installs the packages", (it) => {
         )
         assert.isNotFalse(analysis.types)
         // Packing one package builds it first; here all are built at once.
-        assert.strictEqual(manifestOf(name).scripts?.["prepack"], "pnpm run build")
+        assert.strictEqual(toManifest(name).scripts?.["prepack"], "pnpm run build")
         // The runtimes for these programs, and no older ones.
-        assert.deepStrictEqual(manifestOf(name).engines, { node: ">=22.19" })
+        assert.deepStrictEqual(toManifest(name).engines, { node: ">=22.19" })
         // They are modules, for a TypeScript and a Node that know `exports`.
         const problems = "problems" in analysis ? analysis.problems : []
         assert.deepStrictEqual(
@@ -292,7 +292,7 @@ layer(Project.layer)("a project that installs the packages", (it) => {
         yield* writePrograms
         const skipLibCheck = declarations === "none"
         const settings = {
-          compilerOptions: { ...optionsOf(module, ["node"]), skipLibCheck },
+          compilerOptions: { ...toOptions(module, ["node"]), skipLibCheck },
           include: ["all.ts", "wholeLife.ts", "snippets", "heavy"],
         }
         assert.deepStrictEqual(yield* compile(path, typescript, settings, declarations), [])
@@ -312,7 +312,7 @@ layer(Project.layer)("a project that installs the packages", (it) => {
         )
         return sizes.reduce((sum, size) => sum + size, 0)
       })
-      const [, stated] = /takes (\d+) MB/.exec(textOf("packages/service/README.md")) ?? []
+      const [, stated] = /takes (\d+) MB/.exec(readText("packages/service/README.md")) ?? []
       assert.closeTo(bytes / 1_000_000, Number(stated), 5)
     }),
   )
@@ -351,9 +351,9 @@ layer(Project.layer)("a project that installs the packages", (it) => {
   it.effect("has nothing of Effect in the types of packages not written for it", () =>
     Effect.gen(function* () {
       const { path } = yield* Project
-      yield* Effect.promise(() => writeFile(join(path, "plain.ts"), importsOf(plain)))
+      yield* Effect.promise(() => writeFile(join(path, "plain.ts"), makeImports(plain)))
       const files = yield* compile(path, "typescript-5.6", {
-        compilerOptions: { ...optionsOf("bundler", []), listFiles: true },
+        compilerOptions: { ...toOptions("bundler", []), listFiles: true },
         include: ["plain.ts"],
       })
       const read = files.map((file) => /\/project\/node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(file))

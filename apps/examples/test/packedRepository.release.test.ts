@@ -30,8 +30,8 @@ class Clone extends Context.Service<
   static readonly layer = Layer.effect(
     Clone,
     Effect.gen(function* () {
-      const made = yield* processes.temporaryDirectory
-      const clone = join(made, "clone")
+      const created = yield* processes.temporaryDirectory
+      const clone = join(created, "clone")
       const git = (...args: ReadonlyArray<string>) =>
         run(clone, "git", "-c", "user.name=Test", "-c", "user.email=test@example.com", ...args)
       yield* Effect.promise(async () => {
@@ -54,7 +54,7 @@ class Clone extends Context.Service<
         names: ReadonlyArray<string> = ["@messaging-service/client"],
       ) {
         yield* git("config", "remote.origin.url", origin)
-        const tarballs = join(made, "tarballs")
+        const tarballs = join(created, "tarballs")
         yield* Effect.promise(() => rm(tarballs, { recursive: true, force: true }))
         yield* Effect.promise(() => mkdir(tarballs))
         // A shell merges messages into the output.

@@ -54,7 +54,7 @@ const getCode = (status: number, body: unknown): string => {
 const makeShapes = () => {
   const shapes = new Map<string, string>()
   return {
-    nameOf: (shape: string): string => {
+    toName: (shape: string): string => {
       const name = createHash("sha256").update(shape).digest("hex").slice(0, 8)
       shapes.set(name, shape)
       return name
@@ -150,7 +150,7 @@ const answers = Effect.gen(function* () {
       // The worker ends what is due before time moves, so each answer finds the same work done.
       ready: () => Effect.runPromise(operator.advance(momentSeconds)),
       found: () => undefined,
-      onOutcome: (...received) => void lines.push(getLine(shapes.nameOf, received)),
+      onOutcome: (...received) => void lines.push(getLine(shapes.toName, received)),
       cellDone: () => Promise.resolve(),
     }),
   )

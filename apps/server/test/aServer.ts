@@ -30,7 +30,7 @@ export const aDataDirectory = Effect.gen(function* () {
 /** A server with a memory store after its first start, with these additional settings. */
 export const aServer = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const server = yield* processes.startServer(program, { ...(yield* forgetful), ...settings })
-  const stored = yield* processes.keptSecrets(yield* server.stdout)
+  const stored = yield* processes.storedSecrets(yield* server.stdout)
   return {
     ...server,
     stored,

@@ -17,7 +17,7 @@ describe("the bundled server", () => {
       })
       const { DATA_DIR, PORT } = yield* forgetful
       const server = yield* processes.startServer(join(elsewhere, "main.js"), { DATA_DIR, PORT })
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
       const { body } = yield* caller.send("Hello")
       yield* caller.until(body.id, "sent")

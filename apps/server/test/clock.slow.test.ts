@@ -57,11 +57,9 @@ describe("the system's clock", () => {
   it.effect("is fixed", () =>
     Effect.gen(function* () {
       const { operator } = yield* aServer()
-      const { body, status } = yield* operator.ask<{ readonly error: { readonly code: string } }>(
-        "POST",
-        "/simulator/clock/advance",
-        { seconds: 1 },
-      )
+      const { body, status } = yield* operator.request<{
+        readonly error: { readonly code: string }
+      }>("POST", "/simulator/clock/advance", { seconds: 1 })
       assert.deepStrictEqual([status, body.error.code], [409, "clock_not_adjustable"])
     }),
   )

@@ -181,7 +181,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       const elsewhere = { ...settings, DATA_DIR: yield* processes.temporaryDirectory }
       const server = yield* processes.startServer(program, settings)
       assert.strictEqual((yield* doctor(elsewhere)).code, 0)
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       yield* upload(server.url, liveKey, Buffer.from("any"))
 
       assert.match((yield* doctor(settings)).stdout, /^ok +media files +\S+ holds those of the/m)

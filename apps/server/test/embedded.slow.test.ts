@@ -6,7 +6,7 @@ import { access, cp, lstat, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { aDataDirectory, forgetful, program } from "./aServer.ts"
 
-type Secrets = Effect.Success<ReturnType<typeof processes.keptSecrets>>
+type Secrets = Effect.Success<ReturnType<typeof processes.storedSecrets>>
 
 /** Settings of a persistent server, in an empty directory. */
 const lasting = Effect.map(forgetful, ({ DATA_DIR, PORT }) => ({ DATA_DIR, PORT }))
@@ -32,7 +32,7 @@ const requesting = (
 /** After a first start: its output, and requests to this and later servers of that directory. */
 const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const server = yield* start(settings)
-  const secrets = yield* processes.keptSecrets(yield* server.stdout)
+  const secrets = yield* processes.storedSecrets(yield* server.stdout)
   return { server, secrets, request: (one: processes.ServerProcess) => requesting(secrets, one) }
 })
 

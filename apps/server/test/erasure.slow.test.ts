@@ -72,7 +72,7 @@ const aService = Effect.gen(function* () {
   })
   const operator = processes.anOperator(server.url, operatorToken)
   const created = <Body = Created>(path: string, body: unknown, method = "POST") =>
-    Effect.map(operator.ask<Body>(method, path, body), (answer) => {
+    Effect.map(operator.request<Body>(method, path, body), (answer) => {
       assert.include([200, 201], answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`)
       return answer.body
     })
@@ -241,7 +241,7 @@ const aFilledWorkspace = ({ request, created, operator, receiver }: Service) =>
       whatsapp_number: phone(),
       webhook_url: `${receiver}/${plant("connection")}`,
     })
-    yield* operator.ask("POST", "/simulator/settle")
+    yield* operator.request("POST", "/simulator/settle")
     return {
       root,
       texts,

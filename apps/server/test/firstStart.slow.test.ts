@@ -54,14 +54,14 @@ describe.concurrent("a first start", () => {
         [printedSend, 3, "queued"],
       ]
       for (const [lines, ...expected] of steps) {
-        const { id, status } = yield* pasted<processes.SeenMessage>(lines)
+        const { id, status } = yield* pasted<processes.ObservedMessage>(lines)
         assert.deepStrictEqual([id, status], expected)
       }
       // Both read the first.
       for (const lines of [read, printedRead]) {
         yield* processes.waitUntil(
           "the message is sent",
-          Effect.map(pasted<processes.SeenMessage>(lines), ({ id, status }) =>
+          Effect.map(pasted<processes.ObservedMessage>(lines), ({ id, status }) =>
             id === 1 && status === "sent" ? true : undefined,
           ),
         )
@@ -87,14 +87,14 @@ describe.concurrent("a first start", () => {
           )
           assert.strictEqual(body.key.mode, mode)
         }
-        const { body } = yield* operator.ask<{
+        const { body } = yield* operator.request<{
           readonly data: ReadonlyArray<{ readonly id: number; readonly name: string }>
         }>("GET", "/workspaces")
         assert.deepStrictEqual(
           body.data.map(({ name }) => name),
           ["Example"],
         )
-        const keys = yield* operator.ask<{
+        const keys = yield* operator.request<{
           readonly data: ReadonlyArray<{ readonly version: number; readonly last4: string }>
         }>("GET", `/workspaces/${body.data[0]!.id}/keys`)
         const version1 = keys.body.data.filter(({ version }) => version === 1)
@@ -138,7 +138,7 @@ describe.concurrent("a first start", () => {
       const server = yield* processes.startServer(program, { ...settings, ...asTerminal })
       const stdout = yield* server.stdout
       const [send = ""] = stdout.match(/^ *curl .+$/gm) ?? []
-      assert.strictEqual((yield* pasted<processes.SeenMessage>(send)).status, "queued")
+      assert.strictEqual((yield* pasted<processes.ObservedMessage>(send)).status, "queued")
       assert.match(stdout, /^ {2}test key +svc_test_\w{38}$/m)
       assert.match(stdout, /^ {2}version 1 key +[0-9a-f]{40} /m)
       const [, code = ""] = /\/sign-in#code=([0-9a-f]{64})$/m.exec(stdout) ?? []
@@ -178,7 +178,7 @@ describe.concurrent("a first start", () => {
         yield* server.stdout,
         /^Open the dashboard at \S+ [^\n]+\n\nlistening on http:\/\/127\.0\.0\.1:\d+ \(version \d+\.\d+\.\d+\)\n$/,
       )
-      const { body } = yield* server.operator.ask("GET", "/workspaces")
+      const { body } = yield* server.operator.request("GET", "/workspaces")
       assert.deepStrictEqual(body, { data: [], next_cursor: null })
       // A memory store keeps media files only while its process lives.
       const stored = yield* Effect.promise(() => readdir(settings.DATA_DIR))
@@ -214,7 +214,7 @@ describe.concurrent("a first start", () => {
         LOG_LEVEL: "debug",
         OPERATOR_TOKEN: token,
       })
-      const answer = yield* server.operator.ask("GET", "/workspaces")
+      const answer = yield* server.operator.request("GET", "/workspaces")
       const { stdout } = yield* server.stop
       const lines = stdout
         .trimEnd()

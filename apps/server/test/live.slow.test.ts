@@ -60,9 +60,9 @@ describe.concurrent("live numbers", () => {
         })
 
         const first = yield* started
-        const { aKey, aWorkspace, ask } = processes.anOperator(first.url, operatorToken)
+        const { aKey, aWorkspace, request } = processes.anOperator(first.url, operatorToken)
         // The emulator controls belong to simulated phones.
-        assert.strictEqual((yield* ask("GET", "/simulator/clock")).status, 404)
+        assert.strictEqual((yield* request("GET", "/simulator/clock")).status, 404)
         const { key: token } = yield* aKey(yield* aWorkspace())
         const numbers = `${first.url}/api/v2/numbers`
         const { body: numberBody } = yield* processes.call<NumberBody>("POST", numbers, {
@@ -193,7 +193,7 @@ describe.concurrent("live numbers", () => {
         TRANSPORT: "live",
         WHATSAPP_URL: remote.url,
       })
-      const { aKey, aWorkspace, ask } = processes.anOperator(url, operatorToken)
+      const { aKey, aWorkspace, request } = processes.anOperator(url, operatorToken)
       const { key: token } = yield* aKey(yield* aWorkspace())
       const { body: numberBody } = yield* processes.call<NumberBody>(
         "POST",
@@ -214,7 +214,7 @@ describe.concurrent("live numbers", () => {
       yield* remote.scan(ownPhone, yield* qrText(link))
 
       const connection = Effect.map(
-        ask<ConnectionBody>("GET", `${path}/connection`),
+        request<ConnectionBody>("GET", `${path}/connection`),
         ({ body }) => body,
       )
       const until = (state: string, reason: string | null) =>
@@ -232,7 +232,7 @@ describe.concurrent("live numbers", () => {
         )
       const format = () => remote.decrypted(otherPhone).map(({ text }) => text)
       const change = (body: object) =>
-        Effect.map(ask<{ readonly proxy: unknown }>("PATCH", path, body), (answer) => {
+        Effect.map(request<{ readonly proxy: unknown }>("PATCH", path, body), (answer) => {
           assert.strictEqual(answer.status, 200)
           return answer.body
         })
@@ -253,11 +253,11 @@ describe.concurrent("live numbers", () => {
       yield* change({ pacing: { per_minute: null, per_hour: null } })
       yield* caller.until(second, "sent")
 
-      const paused = yield* ask<ConnectionBody>("POST", `${path}/pause`)
+      const paused = yield* request<ConnectionBody>("POST", `${path}/pause`)
       assert.deepInclude(paused.body, { state: "connected", reason: "paused" })
       const third = yield* send("third")
       assert.deepInclude(yield* connection, { waiting: 1, next_send_at: null })
-      assert.deepInclude((yield* ask<ConnectionBody>("POST", `${path}/resume`)).body, {
+      assert.deepInclude((yield* request<ConnectionBody>("POST", `${path}/resume`)).body, {
         reason: null,
       })
       yield* caller.until(third, "sent")
@@ -285,7 +285,7 @@ describe.concurrent("live numbers", () => {
       const later = yield* send("after the lock")
       assert.strictEqual((yield* caller.read(later)).body.status, "queued")
       assert.strictEqual(http.passed.length, 1)
-      yield* ask("POST", `${path}/resume`)
+      yield* request("POST", `${path}/resume`)
       yield* until("connected", null)
       yield* caller.until(later, "sent")
       assert.strictEqual(http.passed.length, 2)
@@ -297,7 +297,7 @@ describe.concurrent("live numbers", () => {
         "after the lock",
       ])
 
-      const out = yield* ask<NumberBody>("POST", `${path}/logout`)
+      const out = yield* request<NumberBody>("POST", `${path}/logout`)
       assert.deepInclude(out.body, { id: numberBody.id, status: "disconnected" })
       // The phone no longer shows a linked device.
       assert.deepStrictEqual(remote.sessions(ownPhone), [])

@@ -58,7 +58,7 @@ describe("media files of a real server", () => {
       // Earlier links lead to the same address after a restart.
       const settings = { DATA_DIR, PORT: "0", PUBLIC_URL: "http://media.example" }
       const server = yield* processes.startServer(program, settings)
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       const bytes = Buffer.alloc(3 * mebibyte, "0123456789")
       const file = yield* upload(server.url, liveKey, bytes)
       assert.strictEqual(file.size, bytes.length)
@@ -110,7 +110,7 @@ describe("a number check of a real server", () => {
       const DATA_DIR = yield* aDataDirectory
       const settings = { DATA_DIR, PORT: "0", CLOCK: "adjustable" }
       const server = yield* processes.startServer(program, settings)
-      const { liveKey: token = "", operatorToken = "" } = yield* processes.keptSecrets(
+      const { liveKey: token = "", operatorToken = "" } = yield* processes.storedSecrets(
         yield* server.stdout,
       )
       yield* processes.anOperator(server.url, operatorToken).behave(1, { latency_ms: 10_000 })

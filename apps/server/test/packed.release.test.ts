@@ -68,16 +68,16 @@ class Packed extends Context.Service<
 
 /** Installed by the workspace for the transport. */
 const whatsAppLibrary = (() => {
-  const place = realpathSync(join(root, "packages/transport-whatsapp/node_modules/baileys"))
-  const { version } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"))
-  return { folder: place, version: String(version) }
+  const path = realpathSync(join(root, "packages/transport-whatsapp/node_modules/baileys"))
+  const { version } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"))
+  return { folder: path, version: String(version) }
 })()
 
-const programOf = (project: string, app: string): string =>
+const programPath = (project: string, app: string): string =>
   join(project, `node_modules/@messaging-service/${app}/dist/bundle/launch.js`)
 
 /** Runs a program that ends by itself. */
-const told = (project: string, name: string, args: ReadonlyArray<string>) =>
+const readOutput = (project: string, name: string, args: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const program = join(project, "node_modules/.bin", name)
     return (await runFile(program, [...args], { env })).stdout
@@ -100,7 +100,7 @@ layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
           ["@messaging-service"],
         )
         for (const name of ["messaging-server", "messaging-worker"]) {
-          const version = yield* told(project, name, ["--version"])
+          const version = yield* readOutput(project, name, ["--version"])
           assert.match(version, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\n$`))
         }
       }),
@@ -111,19 +111,19 @@ layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
     Effect.gen(function* () {
       const { project } = yield* Packed
       const DATA_DIR = join(yield* processes.temporaryDirectory, "data")
-      const server = yield* processes.startServer(programOf(project, "server"), {
+      const server = yield* processes.startServer(programPath(project, "server"), {
         PORT: "0",
         DATA_DIR,
       })
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
       const { body } = yield* caller.send("Hello")
       yield* caller.until(body.id, "sent")
-      const asked = (path: string) => Effect.promise(() => fetch(`${server.url}${path}`))
+      const request = (path: string) => Effect.promise(() => fetch(`${server.url}${path}`))
       const page = yield* Effect.promise(async () => (await fetch(server.url)).text())
       const [, script = ""] = /<script[^>]* src="([^"]+)"/.exec(page) ?? []
       for (const path of [script, "/docs", "/openapi.json", "/metrics", "/health/ready"]) {
-        assert.strictEqual((yield* asked(path)).status, 200, path)
+        assert.strictEqual((yield* request(path)).status, 200, path)
       }
       assert.strictEqual((yield* server.stop).code, 0)
     }).pipe(Effect.scoped),
@@ -138,13 +138,13 @@ layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
         DATABASE_URL: Redacted.value(url),
         DATA_DIR: join(yield* processes.temporaryDirectory, "data"),
       }
-      const server = yield* processes.startServer(programOf(project, "server"), {
+      const server = yield* processes.startServer(programPath(project, "server"), {
         ...settings,
         WORKER: "separate",
       })
-      const worker = yield* processes.start(programOf(project, "worker"), settings)
-      yield* worker.says(/worker ready/)
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const worker = yield* processes.start(programPath(project, "worker"), settings)
+      yield* worker.awaitOutput(/worker ready/)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
       const { body } = yield* caller.send("Hello")
       yield* caller.until(body.id, "sent")
@@ -165,7 +165,7 @@ layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
           TRANSPORT: "live",
           WHATSAPP_URL: "ws://127.0.0.1:9",
         }
-        const program = programOf(project, app)
+        const program = programPath(project, app)
         const without = yield* processes.start(program, settings)
         const { code, stderr } = yield* without.ended
         assert.strictEqual(code, 1)
@@ -178,14 +178,14 @@ layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
           symlink(whatsAppLibrary.folder, join(project, "node_modules/baileys")),
         )
         const running = yield* processes.start(program, settings)
-        yield* running.says(app === "server" ? /listening on/ : /worker ready/)
+        yield* running.awaitOutput(app === "server" ? /listening on/ : /worker ready/)
       }).pipe(Effect.scoped),
     )
 
     it.effect(`contain nothing under another licence than their own: ${app}`, () =>
       Effect.gen(function* () {
         const { project } = yield* Packed
-        const folder = dirname(programOf(project, app))
+        const folder = dirname(programPath(project, app))
         const texts = yield* Effect.promise(async () =>
           Promise.all(
             (await readdir(folder))
@@ -203,7 +203,7 @@ layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
     Effect.gen(function* () {
       const { project } = yield* Packed
       for (const app of ["server", "worker"]) {
-        const launcher = programOf(project, app)
+        const launcher = programPath(project, app)
         const older = `Object.defineProperty(process.versions, "node", { value: "20.20.2" }); await import(${JSON.stringify(launcher)})`
         const refused = yield* Effect.promise(() =>
           runFile(process.execPath, ["--input-type=module", "--eval", older]).then(

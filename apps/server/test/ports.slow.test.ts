@@ -15,7 +15,7 @@ describe("a server with ADMIN_PORT and METRICS_PORT", () => {
   it.effect("serves the operator and the metrics there, and no longer on PORT", () =>
     Effect.gen(function* () {
       const server = yield* aServer({ ADMIN_PORT: "0", METRICS_PORT: "0" })
-      const [, admin = "", metrics = ""] = yield* server.says(
+      const [, admin = "", metrics = ""] = yield* server.awaitOutput(
         /^listening on \S+ \(version [\d.]+; operator API on (http:\S+); metrics on (http:\S+)\/metrics\)$/m,
       )
       const served = {

@@ -48,7 +48,7 @@ describe.concurrent("a server that receives a stop signal", () => {
       yield* server.operator.behave(1, { send: "hang" })
       yield* processes.anAttemptUnderWay(server.caller)
       const settling = yield* Effect.forkChild(
-        Effect.exit(server.operator.ask("POST", "/simulator/settle")),
+        Effect.exit(server.operator.request("POST", "/simulator/settle")),
       )
       // By then the request is there: requests start in the order in which they arrive.
       yield* processes.call("GET", `${server.url}/health/live`)

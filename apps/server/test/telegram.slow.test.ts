@@ -39,11 +39,11 @@ const against = (remote: typeof TelegramServer.Service, store: Readonly<Record<s
 /** A workspace with a key, and a number whose login is at that path. */
 const aNumber = (url: string) =>
   Effect.gen(function* () {
-    const { aSender, ask } = processes.anOperator(url, operatorToken)
+    const { aSender, request } = processes.anOperator(url, operatorToken)
     const account = { platform: "telegram", phone: `+${ownPhone}`, status: "disconnected" }
     const { key, number, workspace } = yield* aSender({ number: account })
     const path = `/workspaces/${workspace.id}/numbers/${number.id}`
-    return { request: ask, key, number, path, login: `${path}/telegram-login` }
+    return { request, key, number, path, login: `${path}/telegram-login` }
   })
 
 const byCode = { method: "code", phone: `+${ownPhone}` }

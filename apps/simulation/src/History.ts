@@ -4,19 +4,19 @@
  * of the service. Text and recipient together name a message.
  */
 
-export const nameOf = (text: string, phone: string): string => `${text}>${phone.slice(-4)}`
+export const toName = (text: string, phone: string): string => `${text}>${phone.slice(-4)}`
 
 /** A public status, or `waiting` for both queued and scheduled. */
 export type State = "waiting" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired"
 
 /** Media of a message, by a link or by the name of an uploaded file. */
-export type AskedMedia = {
+export type MediaRequest = {
   /** Their content; null where a message can never have them. */
   readonly content: string | null
 } & ({ readonly url: string; readonly isSure: boolean } | { readonly file: string })
 
 /** A caller's request. Times in epoch milliseconds. */
-export type Ask =
+export type CallRequest =
   | {
       readonly _tag: "Send"
       readonly text: string
@@ -46,7 +46,7 @@ export type Ask =
       readonly onlyNumber?: number
       /** Of a single message: if its number is full, it is stored as failed. */
       readonly keepsRefused?: true
-      readonly media?: AskedMedia
+      readonly media?: MediaRequest
     }
   | { readonly _tag: "Upload" | "DeleteFile"; readonly file: string }
   /** Asks which of the phones are registered. */
@@ -168,7 +168,7 @@ export type Entry = {
   /** The world's time, epoch milliseconds. */
   readonly at: number
 } & (
-  | { readonly _tag: "Asked"; readonly call: number; readonly ask: Ask }
+  | { readonly _tag: "Asked"; readonly call: number; readonly request: CallRequest }
   /** The caller received it. Callers that hang up, and callers in processes that die, receive nothing. */
   | { readonly _tag: "Answered"; readonly call: number; readonly answer: Answer }
   /** The service gave an attempt to a transport. */
@@ -180,7 +180,7 @@ export type Entry = {
       readonly number: number
       readonly process: string
       /** When the transport received it; it may first wait for a connection. */
-      readonly givenAt: number
+      readonly issuedAt: number
     }
   /** A transport's outcome of an attempt; `nothing` of one that the service cut off. */
   | {
@@ -283,7 +283,7 @@ export interface FinalMessage {
   readonly state: State
   readonly error: string | null
   /** Whether it was refused and stored as failed all the same. */
-  readonly isKept: boolean
+  readonly isStored: boolean
   readonly mode: "live" | "test"
   readonly number: number
   readonly transportId: string
@@ -387,7 +387,7 @@ export interface Stored {
   readonly events: ReadonlyArray<string>
   /** Messages of another workspace, and whether the service keeps them longer. */
   readonly others: number
-  readonly areOthersKept: boolean
+  readonly areOthersRetained: boolean
   /** Codes of refusals for erased messages; "" for an answer. */
   readonly refusals: ReadonlyArray<string>
 }

@@ -3,7 +3,7 @@
  * and dies without running finalizers. Another one replaces it.
  */
 import {
-  CountingRest,
+  CountingInterval,
   DailyQuota,
   Ids,
   NumberOwnership,
@@ -251,7 +251,7 @@ export class Cluster {
     const parts = Layer.mergeAll(
       layerDirectory(process, faults, record, coverage, seed, board),
       Layer.succeed(WakeUp, this.#wakeUp(running)),
-      Layer.succeed(CountingRest, countingRestMillis),
+      Layer.succeed(CountingInterval, countingRestMillis),
       layerReceiver(process, faults, record, coverage, seed, this.unwilling),
     )
     const ownership =

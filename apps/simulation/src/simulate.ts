@@ -53,9 +53,9 @@ import { operations, aPlan } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
 import { restores } from "./features/restores.ts"
 import { webhooks } from "./features/webhooks.ts"
-import { nameOf, Recorder } from "./History.ts"
+import { toName, Recorder } from "./History.ts"
 import type {
-  Ask,
+  CallRequest,
   FinalAttempt,
   FinalEndpoint,
   FinalMessage,
@@ -402,7 +402,7 @@ class Simulation {
     const final = { ...this.#audit(tenant, endOfRuns), lines }
     this.#auditedEntries = this.#record.entries.length
     if (retention !== null) {
-      this.#kept.push({ ...this.#look(tenant, probes), refusals: [] })
+      this.#kept.push({ ...this.#check(tenant, probes), refusals: [] })
       for (const { process } of this.#cluster.running) process.resume()
       this.#forget(tenant, probes, final)
     }
@@ -429,7 +429,7 @@ class Simulation {
     for (const at of [start + day + 5 * minute, judgedAt + day + 12 * minute]) {
       this.#world.runUntil(at)
       // Look before any call: housekeeping may run before its answer.
-      const checked = this.#look(tenant, probes)
+      const checked = this.#check(tenant, probes)
       const left = new Set(checked.messages)
       const missing = before.filter(({ id, mode }) => mode === "live" && !left.has(id))
       const refusals = missing.slice(0, 3).map(({ id }) =>
@@ -447,7 +447,7 @@ class Simulation {
     }
   }
 
-  #look(tenant: Tenant, probes: Tenant): Omit<Stored, "refusals"> {
+  #check(tenant: Tenant, probes: Tenant): Omit<Stored, "refusals"> {
     // One step reads everything: otherwise housekeeping could run in between.
     const [own, others, outbox, at] = this.#read(
       Effect.all([
@@ -462,7 +462,7 @@ class Simulation {
       messages: own.map(({ id }) => id),
       events: outbox.map(({ eventId }) => eventId),
       others: others.length,
-      areOthersKept: this.#retention?.service !== 1 && this.#retention?.others !== 1,
+      areOthersRetained: this.#retention?.service !== 1 && this.#retention?.others !== 1,
     }
   }
 
@@ -559,9 +559,9 @@ class Simulation {
       keys: this.#keys,
       endpoints: this.#endpoints,
       history: record.entries,
-      recordRequest: (ask: Ask) => {
+      recordRequest: (request: CallRequest) => {
         const call = record.nextCall()
-        record.add({ _tag: "Asked", call, ask }, `asked #${call} ${JSON.stringify(ask)}`)
+        record.add({ _tag: "Asked", call, request }, `asked #${call} ${JSON.stringify(request)}`)
         return call
       },
       answered: (call, answer) => {
@@ -806,7 +806,7 @@ class Simulation {
     })
   }
 
-  #storedOf(tenant: Tenant): ReadonlyArray<Message> {
+  #getStored(tenant: Tenant): ReadonlyArray<Message> {
     return this.#read(this.#stored(tenant))
   }
 
@@ -826,7 +826,7 @@ class Simulation {
     )
   }
 
-  #ticksOf({ id, workspaceId }: Message): Pick<FinalMessage, "deliveredAt" | "readAt"> {
+  #getTicks({ id, workspaceId }: Message): Pick<FinalMessage, "deliveredAt" | "readAt"> {
     const query = { id, workspaceId, now: this.#world.now, limit: 1, mostAhead: 1 }
     const facts = this.#read(Store.use(({ messages: service }) => service.timeline(query)))
     return { deliveredAt: facts?.deliveredAt ?? null, readAt: facts?.readAt ?? null }
@@ -844,22 +844,22 @@ class Simulation {
   #audit(tenant: Tenant, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
     const outbox = read(Store.use(({ webhooks: service }) => service.readEvents(0, everything)))
-    const stored = this.#storedOf(tenant)
+    const stored = this.#getStored(tenant)
     const owner = read(Store.use(({ workspaces: service }) => service.get(tenant.workspace)))
     return {
       messages: stored.map((message) => ({
         id: message.id,
-        name: nameOf(message.text, "phone" in message.to ? message.to.phone : ""),
+        name: toName(message.text, "phone" in message.to ? message.to.phone : ""),
         text: message.text,
         state: message.state,
         error: message.error?.code ?? null,
-        isKept: message.error?.message === "Daily limit reached",
+        isStored: message.error?.message === "Daily limit reached",
         mode: message.mode,
         number: message.from.id,
         transportId: message.transportId,
         dueAt: message.dueAt,
         sentAt: message.sentAt,
-        ...this.#ticksOf(message),
+        ...this.#getTicks(message),
         events: outbox.filter(({ messageId }) => messageId === message.id).map(({ type }) => type),
       })),
       events: outbox.map(({ createdAt, eventId, messageId, mode, type }) => ({
@@ -875,7 +875,7 @@ class Simulation {
         .filter(({ id }) => !tenant.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),
       filesLeft: this.#filesLeft(),
-      leftOfDeleted: this.#doomed === null ? 0 : this.#storedOf(this.#doomed).length,
+      leftOfDeleted: this.#doomed === null ? 0 : this.#getStored(this.#doomed).length,
       numbers: tenant.numbers.map(Number),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
       reminders: this.#reminders.map(({ everyMinutes, id, text }) => ({

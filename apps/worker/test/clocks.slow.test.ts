@@ -37,7 +37,7 @@ layer(EmbeddedPostgres.layer())("a process whose clock is two minutes ahead", (i
         WORKER: "separate",
       }
       const server = yield* processes.startServer(programs.server, settings)
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
       const at = (ahead: number) => new Date(Date.now() + ahead).toISOString()
       const { body: early } = yield* caller.send("early", { send_at: at(wrongByMillis - 30_000) })
@@ -48,7 +48,7 @@ layer(EmbeddedPostgres.layer())("a process whose clock is two minutes ahead", (i
         ...wrongClock,
         METRICS_PORT: "0",
       })
-      const [, wrongUrl = ""] = yield* wrong.says(/metrics on (http:\S+)\/metrics/)
+      const [, wrongUrl = ""] = yield* wrong.awaitOutput(/metrics on (http:\S+)\/metrics/)
       const formatted = yield* getMetrics(wrongUrl)
       assert.closeTo(valueIn(formatted, "messaging_clock_skew_seconds"), wrongByMillis / 1000, 2)
       assert.strictEqual(valueIn(formatted, 'messaging_not_ready{reason="clock"}'), 1)

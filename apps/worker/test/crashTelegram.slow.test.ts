@@ -121,7 +121,7 @@ const scenario = <E, R>(
           {
             url: "",
             token: "",
-            ask: (method, path, body) =>
+            request: (method, path, body) =>
               Effect.map(operate(method, `/admin/v1${path}`, body), (reply) => ({
                 ...reply,
                 headers: new Headers(),
@@ -155,8 +155,8 @@ const scenario = <E, R>(
       "each message has an outcome",
       Effect.map(
         started.request("GET", "/api/v2/messages?limit=100", { token }),
-        ({ body }): ReadonlyArray<processes.SeenMessage> | undefined =>
-          body.data.every(({ status }: processes.SeenMessage) => status !== "queued")
+        ({ body }): ReadonlyArray<processes.ObservedMessage> | undefined =>
+          body.data.every(({ status }: processes.ObservedMessage) => status !== "queued")
             ? body.data
             : undefined,
       ),

@@ -30,12 +30,12 @@ const anAddress = (path: string) =>
         for (const socket of sockets) socket.destroy()
       }
       const server = createServer((near) => {
-        const far = connect(to)
-        near.pipe(far)
-        far.pipe(near)
+        const remote = connect(to)
+        near.pipe(remote)
+        remote.pipe(near)
         for (const [one, other] of [
-          [near, far],
-          [far, near],
+          [near, remote],
+          [remote, near],
         ] as const) {
           sockets.add(one)
           one.on("error", () => undefined)
@@ -71,7 +71,7 @@ const unpaced = {
 
 /** The service on that cluster, with a linked number. */
 const aLiveService = Effect.gen(function* () {
-  const far = yield* RemoteServer
+  const remote = yield* RemoteServer
   const primary = yield* EmbeddedPostgres
   const database = yield* primary.createDatabase()
   const address = yield* anAddress(database.path)
@@ -82,21 +82,21 @@ const aLiveService = Effect.gen(function* () {
     OPERATOR_TOKEN: operatorToken,
     TRANSPORT: "live",
     PORT: "0",
-    ...(yield* far.settings(directory)),
+    ...(yield* remote.settings(directory)),
   }
   const start = processes.startServer(programs.server, settings)
   const first = yield* start
-  const { aKey, aWorkspace, ask } = processes.anOperator(first.url, operatorToken)
+  const { aKey, aWorkspace, request } = processes.anOperator(first.url, operatorToken)
   const workspace = yield* aWorkspace()
   const keys = yield* Effect.forEach([1, 2, 3, 4, 5], () =>
     Effect.map(aKey(workspace), ({ key }) => key),
   )
   const phone = "4915100000001"
   const [token = ""] = keys
-  const id = yield* far.connect({ url: first.url, token, ask }, phone)
+  const id = yield* remote.connect({ url: first.url, token, request }, phone)
   const number: LiveNumber = { id, phone }
-  yield* ask("PATCH", `/workspaces/1/numbers/${id}`, unpaced)
-  return { address, database, far, first, keys, number, primary, settings, start }
+  yield* request("PATCH", `/workspaces/1/numbers/${id}`, unpaced)
+  return { address, database, remote, first, keys, number, primary, settings, start }
 })
 
 type LiveService = Effect.Success<typeof aLiveService>
@@ -149,29 +149,32 @@ const until = (what: string, condition: () => boolean) =>
     Schedule.spaced(200),
   )
 
-const untilShown = ({ far }: LiveService, texts: ReadonlyArray<string>) =>
+const untilVisible = ({ remote }: LiveService, texts: ReadonlyArray<string>) =>
   until("all are shown", () => {
-    const shown = new Set(far.shown())
+    const shown = new Set(remote.displayed())
     return texts.every((text) => shown.has(text))
   })
 
-const textsOf = (all: ReadonlyArray<Acknowledged>) => all.map(({ text }) => text)
+const getTexts = (all: ReadonlyArray<Acknowledged>) => all.map(({ text }) => text)
 
 const assertOnce = (texts: ReadonlyArray<string | number>, what: string) =>
   assert.deepStrictEqual(
-    texts.filter((text, place) => texts.indexOf(text) !== place),
+    texts.filter((text, index) => texts.indexOf(text) !== index),
     [],
     what,
   )
 
-const idsOf = (all: ReadonlyArray<Acknowledged>) => all.map(({ id }) => id)
+const toIds = (all: ReadonlyArray<Acknowledged>) => all.map(({ id }) => id)
 
 /** Everything held in the workspace. */
-const heldOf = (url: string) =>
+const readHeld = (url: string) =>
   Effect.map(
     processes
       .anOperator(url, operatorToken)
-      .ask<{ readonly data: ReadonlyArray<Acknowledged> }>("GET", "/workspaces/1/held?limit=100"),
+      .request<{ readonly data: ReadonlyArray<Acknowledged> }>(
+        "GET",
+        "/workspaces/1/held?limit=100",
+      ),
     ({ body }) => body.data,
   )
 
@@ -209,7 +212,7 @@ describe("a fail-over under load", () => {
   it.live("to a synchronous standby loses nothing, and shows nothing twice", () =>
     drill((service) =>
       Effect.gen(function* () {
-        const { far, first, primary } = service
+        const { remote, first, primary } = service
         const standby = yield* primary.standby
         yield* primary.administer(
           "alter system set synchronous_standby_names = '*'",
@@ -217,18 +220,18 @@ describe("a fail-over under load", () => {
         )
         yield* untilCaughtUp(primary, standby)
         const load = yield* callers(service, first.url, "sync")
-        yield* until("the load is on", () => far.shown().length >= 10)
+        yield* until("the load is on", () => remote.displayed().length >= 10)
         yield* failOver(service, standby)
         const before = load.acknowledged.length
         yield* until("callers are acknowledged again", () => load.acknowledged.length > before + 10)
         yield* load.stop
-        yield* untilShown(service, textsOf(load.acknowledged))
-        assertOnce(far.shown(), "shown twice")
+        yield* untilVisible(service, getTexts(load.acknowledged))
+        assertOnce(remote.displayed(), "shown twice")
         assertOnce(
           load.acknowledged.map(({ id }) => id),
           "ids given out twice",
         )
-        assert.deepStrictEqual(far.complaints(), [])
+        assert.deepStrictEqual(remote.complaints(), [])
       }),
     ),
   )
@@ -236,12 +239,12 @@ describe("a fail-over under load", () => {
   it.live("to a lagging standby stops the process, and `restored` holds what may have left", () =>
     drill((service) =>
       Effect.gen(function* () {
-        const { far, first, primary } = service
-        const { ask } = processes.anOperator(first.url, operatorToken)
+        const { remote, first, primary } = service
+        const { request } = processes.anOperator(first.url, operatorToken)
         const standby = yield* primary.standby
         yield* untilCaughtUp(primary, standby)
         const load = yield* callers(service, first.url, "async")
-        yield* until("the load is on", () => far.shown().length >= 10)
+        yield* until("the load is on", () => remote.displayed().length >= 10)
         // Acknowledgements from here on are not on the standby. A frozen one would find them in its socket.
         yield* standby.stop
         const kept = load.acknowledged.length
@@ -260,35 +263,35 @@ describe("a fail-over under load", () => {
           (await fetch(`${first.url}/metrics`)).text(),
         )
         assert.include(metrics, 'messaging_not_ready{reason="store_behind"} 1')
-        const before = { acknowledged: load.acknowledged.length, arrivals: far.arrivals() }
+        const before = { acknowledged: load.acknowledged.length, arrivals: remote.arrivals() }
         // Several checks, and as many chances to claim.
         yield* Effect.sleep("6 seconds")
         assert.deepStrictEqual(
-          { acknowledged: load.acknowledged.length, arrivals: far.arrivals() },
+          { acknowledged: load.acknowledged.length, arrivals: remote.arrivals() },
           before,
         )
 
         const above = Math.max(...load.acknowledged.map(({ id }) => id))
-        const { body: begun } = yield* ask<{ readonly epoch: number; readonly held: number }>(
+        const { body: started } = yield* request<{ readonly epoch: number; readonly held: number }>(
           "POST",
           "/store/restored",
           { above },
         )
-        assert.strictEqual(begun.epoch, 2)
+        assert.strictEqual(started.epoch, 2)
         yield* until(
           "callers are acknowledged again",
           () => load.acknowledged.length > before.acknowledged + 10,
         )
         yield* load.stop
-        yield* untilShown(service, textsOf(load.acknowledged.slice(before.acknowledged)))
-        assert.isAbove(Math.min(...idsOf(load.acknowledged.slice(before.acknowledged))), above)
+        yield* untilVisible(service, getTexts(load.acknowledged.slice(before.acknowledged)))
+        assert.isAbove(Math.min(...toIds(load.acknowledged.slice(before.acknowledged))), above)
 
         // The operator's evidence: what the phone shows had left.
-        const held = yield* heldOf(first.url)
-        assert.lengthOf(held, begun.held)
-        const shown = new Set(far.shown())
-        const [left, waits] = [true, false].map((isShown) =>
-          held.filter(({ text }) => shown.has(text) === isShown),
+        const held = yield* readHeld(first.url)
+        assert.lengthOf(held, started.held)
+        const shown = new Set(remote.displayed())
+        const [left, waits] = [true, false].map((isVisible) =>
+          held.filter(({ text }) => shown.has(text) === isVisible),
         )
         for (const [what, messages = []] of [
           ["cancel", left],
@@ -296,18 +299,18 @@ describe("a fail-over under load", () => {
         ] as const) {
           if (messages.length === 0) continue
           const ids = messages.map(({ id }) => id)
-          yield* ask("POST", `/workspaces/1/held/${what}`, { ids })
+          yield* request("POST", `/workspaces/1/held/${what}`, { ids })
         }
-        yield* untilShown(
+        yield* untilVisible(
           service,
           (waits ?? []).map(({ text }) => text),
         )
-        assertOnce(far.shown(), "shown twice")
-        assertOnce(idsOf(load.acknowledged), "ids given out twice")
+        assertOnce(remote.displayed(), "shown twice")
+        assertOnce(toIds(load.acknowledged), "ids given out twice")
         // Nothing on the standby is lost: only later acknowledgements are missing.
-        const lost = load.acknowledged.filter(({ text }) => !far.shown().includes(text))
+        const lost = load.acknowledged.filter(({ text }) => !remote.displayed().includes(text))
         assert.isTrue(lost.every((one) => load.acknowledged.indexOf(one) >= kept))
-        assert.deepStrictEqual(far.complaints(), [])
+        assert.deepStrictEqual(remote.complaints(), [])
       }),
     ),
   )
@@ -317,29 +320,29 @@ describe("a restore from a backup", () => {
   it.live("sends nothing again, reuses no id, and cancels what had left", () =>
     drill((service) =>
       Effect.gen(function* () {
-        const { far, first, keys, number, primary, settings, start } = service
+        const { remote, first, keys, number, primary, settings, start } = service
         const [key = ""] = keys
         const sendFive = (url: string, name: string) =>
-          Effect.forEach([1, 2, 3, 4, 5], (place) =>
+          Effect.forEach([1, 2, 3, 4, 5], (index) =>
             Effect.map(
               processes
                 .aCaller(url, key)
-                .send(`${name} ${place}`, { from: number.id, to: { phone: `+${recipient}` } }),
+                .send(`${name} ${index}`, { from: number.id, to: { phone: `+${recipient}` } }),
               ({ body, status }) => {
                 assert.strictEqual(status, 202)
-                return { id: body.id, text: `${name} ${place}` }
+                return { id: body.id, text: `${name} ${index}` }
               },
             ),
           )
         const own = `/workspaces/1/numbers/${number.id}`
-        const { ask } = processes.anOperator(first.url, operatorToken)
-        yield* ask("POST", `${own}/pause`)
+        const { request } = processes.anOperator(first.url, operatorToken)
+        yield* request("POST", `${own}/pause`)
         const waiting = yield* sendFive(first.url, "in the backup")
         const backup = yield* primary.backup
-        yield* ask("POST", `${own}/resume`)
+        yield* request("POST", `${own}/resume`)
         const after = yield* sendFive(first.url, "after the backup")
-        yield* untilShown(service, textsOf([...waiting, ...after]))
-        const arrivals = far.arrivals()
+        yield* untilVisible(service, getTexts([...waiting, ...after]))
+        const arrivals = remote.arrivals()
 
         yield* first.stop
         yield* primary.stop
@@ -351,18 +354,20 @@ describe("a restore from a backup", () => {
 
         const second = yield* start
         const operator = processes.anOperator(second.url, operatorToken)
-        yield* operator.ask("POST", `${own}/resume`)
+        yield* operator.request("POST", `${own}/resume`)
         const newer = yield* sendFive(second.url, "after the restore")
-        yield* untilShown(service, textsOf(newer))
-        assert.strictEqual(far.arrivals(), arrivals + newer.length)
-        assert.isAbove(Math.min(...idsOf(newer)), Math.max(...idsOf([...waiting, ...after])))
+        yield* untilVisible(service, getTexts(newer))
+        assert.strictEqual(remote.arrivals(), arrivals + newer.length)
+        assert.isAbove(Math.min(...toIds(newer)), Math.max(...toIds([...waiting, ...after])))
         assert.deepStrictEqual(
-          (yield* heldOf(second.url)).map(({ id }) => id).toSorted((a, b) => a - b),
-          idsOf(waiting),
+          (yield* readHeld(second.url)).map(({ id }) => id).toSorted((a, b) => a - b),
+          toIds(waiting),
         )
-        const { body } = yield* operator.ask("POST", "/workspaces/1/held/cancel", { filter: {} })
+        const { body } = yield* operator.request("POST", "/workspaces/1/held/cancel", {
+          filter: {},
+        })
         assert.deepStrictEqual(body, { cancelled: 5, more: false })
-        assertOnce(far.shown(), "shown twice")
+        assertOnce(remote.displayed(), "shown twice")
       }),
     ),
   )

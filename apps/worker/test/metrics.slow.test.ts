@@ -32,13 +32,13 @@ layer(EmbeddedPostgres.layer())("a worker with METRICS_PORT", (it) => {
         WORKER: "separate",
       }
       const server = yield* processes.startServer(programs.server, settings)
-      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
       const worker = yield* processes.start(programs.worker, {
         ...settings,
         METRICS_PORT: "0",
       })
-      const [, at = ""] = yield* worker.says(
+      const [, at = ""] = yield* worker.awaitOutput(
         /^worker ready \(version [\d.]+; metrics on (http:\S+)\/metrics\)$/m,
       )
       const { body } = yield* caller.send("Hello")

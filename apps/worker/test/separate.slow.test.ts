@@ -23,14 +23,14 @@ const shared = Effect.gen(function* () {
 
 const startWorker = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const worker = yield* processes.start(programs.worker, settings)
-  yield* worker.says(/^worker ready \(version [\d.]+\)$/m)
+  yield* worker.awaitOutput(/^worker ready \(version [\d.]+\)$/m)
   return worker
 })
 
 /** A server after its first start, which created the demonstration workspace. */
 const startServer = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const server = yield* processes.startServer(programs.server, settings)
-  const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+  const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
   return {
     ...server,
     caller: processes.aCaller(server.url, liveKey),
@@ -52,11 +52,11 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       Effect.gen(function* () {
         const settings = yield* shared
         const { caller, operator } = yield* startServer(settings)
-        const workspaces = yield* operator.ask<Listed<{ readonly id: number }>>(
+        const workspaces = yield* operator.request<Listed<{ readonly id: number }>>(
           "GET",
           "/workspaces",
         )
-        const numbers = yield* operator.ask<Listed<{ readonly worker: string | null }>>(
+        const numbers = yield* operator.request<Listed<{ readonly worker: string | null }>>(
           "GET",
           `/workspaces/${workspaces.body.data[0]?.id}/connections`,
         )
@@ -79,15 +79,14 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
           concurrency: "unbounded",
         })
         const visible = yield* Effect.forEach(servers, ({ stdout }) => stdout)
-        const stored = yield* Effect.forEach(visible, processes.keptSecrets)
+        const stored = yield* Effect.forEach(visible, processes.storedSecrets)
         assert.lengthOf(
           stored.filter(({ liveKey }) => liveKey !== undefined),
           1,
         )
-        const { body } = yield* servers[0].operator.ask<{ readonly data: ReadonlyArray<unknown> }>(
-          "GET",
-          "/workspaces",
-        )
+        const { body } = yield* servers[0].operator.request<{
+          readonly data: ReadonlyArray<unknown>
+        }>("GET", "/workspaces")
         assert.lengthOf(body.data, 1)
       }),
     )

@@ -24,10 +24,10 @@ const aService = Effect.fnUntraced(function* (workers: number) {
     CLOCK: "adjustable",
   }
   const server = yield* processes.startServer(programs.server, settings)
-  const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+  const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
   for (let started = 0; started < workers; started++) {
     const worker = yield* processes.start(programs.worker, settings)
-    yield* worker.says(/^worker ready \(version [\d.]+\)$/m)
+    yield* worker.awaitOutput(/^worker ready \(version [\d.]+\)$/m)
   }
   const operator = processes.anOperator(server.url, operatorToken)
 
@@ -49,7 +49,7 @@ const aService = Effect.fnUntraced(function* (workers: number) {
     assert.strictEqual(accepted.status, 202)
     assert.strictEqual((yield* wait).status, 200)
     const last = accepted.body.data.at(-1)?.id ?? 0
-    const { body } = yield* processes.call<processes.SeenMessage>(
+    const { body } = yield* processes.call<processes.ObservedMessage>(
       "GET",
       `${server.url}/api/v2/messages/${last}`,
       { token: liveKey },
@@ -67,7 +67,7 @@ layer(EmbeddedPostgres.layer())("a long lane", (it) => {
     it.effect(`settle answers when ${where} emptied it`, () =>
       Effect.gen(function* () {
         const { operator, statusAfter } = yield* aService(workers)
-        const settle = operator.ask("POST", "/simulator/settle")
+        const settle = operator.request("POST", "/simulator/settle")
         assert.strictEqual(yield* statusAfter({}, settle), "sent")
       }),
     )

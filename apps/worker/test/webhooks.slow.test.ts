@@ -42,7 +42,7 @@ const aStage = Effect.gen(function* () {
     ALLOW_PRIVATE_TARGETS: "true",
   }
   const server = yield* processes.startServer(programs.server, settings)
-  const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+  const { liveKey = "" } = yield* processes.storedSecrets(yield* server.stdout)
   const receiver = yield* aReceiver
   const created = yield* processes.call("POST", `${server.url}/api/v2/webhooks`, {
     token: liveKey,
@@ -51,7 +51,7 @@ const aStage = Effect.gen(function* () {
   assert.strictEqual(created.status, 201)
   const startWorker = Effect.gen(function* () {
     const worker = yield* processes.start(programs.worker, settings)
-    yield* worker.says(/^worker ready \(version [\d.]+\)$/m)
+    yield* worker.awaitOutput(/^worker ready \(version [\d.]+\)$/m)
     return worker
   })
   const arrived = (count: number) =>

@@ -9,7 +9,7 @@ import { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 import { refuse } from "./model/Refusal.ts"
 import type { Failure } from "./model/Refusal.ts"
 import { EventFeed, EventSignal } from "./service/EventFeed.ts"
-import { WorkspaceNews } from "./service/News.ts"
+import { WorkspaceChangeFeed } from "./service/ChangeFeed.ts"
 import { Admission, Keys } from "./service/Keys.ts"
 import { MediaLinks } from "./model/Media.ts"
 import { Attachments, MediaDirectory } from "./service/MediaDirectory.ts"
@@ -47,7 +47,7 @@ import { Housekeeping } from "./worker/Housekeeper.ts"
 import { IdleMonitor, Worker } from "./worker/Worker.ts"
 import type { Workspace } from "./model/Workspace.ts"
 import { newWorkspace, WorkspaceBody, Workspaces } from "./service/Workspaces.ts"
-import type { WantedNumber } from "./store/WorkspaceStore.ts"
+import type { RequestedNumber } from "./store/WorkspaceStore.ts"
 import { Store } from "./store/Store.ts"
 
 // The workspace of a name, made if there is none, with the numbers that it needs: for programs that
@@ -100,10 +100,10 @@ export class EnsuredWorkspaces extends Context.Service<
         ensure: Effect.fn("EnsuredWorkspaces.ensure")(function* ensure(command) {
           const { numbers = [], ...input } = yield* Effect.fromResult(decode(command))
           const createdAt = yield* Clock.currentTimeMillis
-          const wanted: Array<WantedNumber> = []
+          const requested: Array<RequestedNumber> = []
           for (const [index, { platform = "whatsapp", ...number }] of numbers.entries()) {
             const field = `numbers[${index}].status`
-            wanted.push({
+            requested.push({
               number: yield* Effect.fromResult(
                 newNumber({ ...number, platform }, { connectedFromTheStart, createdAt }, field),
               ),
@@ -111,7 +111,7 @@ export class EnsuredWorkspaces extends Context.Service<
             })
           }
           const { admits, workspace } = newWorkspace(input, createdAt)
-          const ensured = yield* store.ensure(workspace, admits, wanted)
+          const ensured = yield* store.ensure(workspace, admits, requested)
           return ensured ?? (yield* refuse("number_limit_reached", { field: "numbers" }))
         }),
       })
@@ -151,7 +151,7 @@ export const layerServices = Layer.mergeAll(
   Reminders.layer,
   Restoration.layer,
   Version1Lists.layer,
-  Layer.provideMerge(WorkspaceNews.layer, EventFeed.layer),
+  Layer.provideMerge(WorkspaceChangeFeed.layer, EventFeed.layer),
   EnsuredWorkspaces.layer,
   WorkspaceFigures.layer,
   IdleMonitor.layer,

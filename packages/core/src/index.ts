@@ -109,16 +109,16 @@ export type { Code, Details, Failure } from "./model/Refusal.ts"
 export { EventFeed, EventSignal } from "./service/EventFeed.ts"
 export { maximumSubscriptions } from "./store/SubscriptionStore.ts"
 export type { StoredSubscription, SubscriptionStore } from "./store/SubscriptionStore.ts"
-export { WorkspaceNews } from "./service/News.ts"
-export type { News, NewsQuery } from "./service/News.ts"
-export { changedMarks, newsTopics } from "./store/NewsStore.ts"
+export { WorkspaceChangeFeed } from "./service/ChangeFeed.ts"
+export type { ChangeFeed, ChangeFeedQuery } from "./service/ChangeFeed.ts"
+export { changedMarks, changeFeedTopics } from "./store/ChangeFeedStore.ts"
 export type {
   ChangedMessagesQuery,
-  NewsMark,
-  NewsMarkLimits,
-  NewsStore,
-  NewsTopic,
-} from "./store/NewsStore.ts"
+  ChangeFeedMark,
+  ChangeFeedMarkLimits,
+  ChangeFeedStore,
+  ChangeFeedTopic,
+} from "./store/ChangeFeedStore.ts"
 export type { Outbox } from "./store/WebhookStore.ts"
 export type {
   MessageEvent,
@@ -218,7 +218,7 @@ export {
   isFileEnded,
   isFileThere,
   isUnneeded,
-  roomOf,
+  reservedSpace,
   sweptTo,
   unusedSinceAfter,
   MediaFiles,
@@ -228,9 +228,9 @@ export {
   refuseUnkept,
   unknownMimeType,
   MediaLinks,
-  mediaTypeOf,
+  toMediaType,
   mediaTypes,
-  storedFileOf,
+  storedFileId,
   uploadedFileName,
 } from "./model/Media.ts"
 export type { DiskRoom, MediaStore } from "./model/Media.ts"
@@ -283,7 +283,7 @@ export {
   hasExpired,
   messageStatuses,
   movedByTick,
-  statesGivenBack,
+  refundedStates,
   statusAt,
   transition,
   transitions,
@@ -298,7 +298,7 @@ export {
   isInBound,
   quotaVerdict,
   messageErrorCodes,
-  shownMedia,
+  publicMedia,
 } from "./model/Message.ts"
 
 export { connectedShown } from "./model/accept.ts"
@@ -323,7 +323,7 @@ export type {
   WaitingFilter,
   RefusedMessage,
 } from "./store/MessageStore.ts"
-export type { StoredAttempt, TimelineFacts, ToldAttempt } from "./model/Timeline.ts"
+export type { StoredAttempt, TimelineFacts, TimelineDelivery } from "./model/Timeline.ts"
 
 export {
   BatchBody,
@@ -344,9 +344,9 @@ export type {
 export {
   addedFigures,
   figureRanges,
-  figuresKeptMillis,
+  figuresRetentionMillis,
   figureStreams,
-  hourOf,
+  startOfHour,
   noFigures,
   tallyFigures,
   waitSteps,
@@ -357,7 +357,7 @@ export type {
   FigureCounts,
   FigureEntry,
   FigureKind,
-  FigurePlaces,
+  FigurePositions,
   FigureQuery,
   FigureRange,
   FigureStore,
@@ -367,25 +367,25 @@ export type {
 } from "./model/HourlyFigures.ts"
 export {
   countFigures,
-  CountingRest,
+  CountingInterval,
   FiguresInput,
   readSpan,
   WorkspaceFigures,
 } from "./service/WorkspaceFigures.ts"
-export type { ReadFigures, ShownFigures } from "./service/WorkspaceFigures.ts"
+export type { ReadFigures, PublicFigures } from "./service/WorkspaceFigures.ts"
 export { isProcessSilent, processKinds, processReportMillis } from "./store/Processes.ts"
 export type { ProcessKind, ProcessReport, ProcessStore } from "./store/Processes.ts"
 export { Readiness, notReadyReasons } from "./service/Readiness.ts"
 export type { NotReadyReason } from "./service/Readiness.ts"
-export { clockSkew, counted, mostCounted, startCounting } from "./store/Metrics.ts"
+export { clockSkew, counted, maxCounted, startCounting } from "./store/Metrics.ts"
 export type { ServiceFigures } from "./store/Metrics.ts"
 export type { Figures, NumberCount } from "./store/Metrics.ts"
 
 export { logFailure, throttled } from "./service/logThrottled.ts"
 export {
-  endOf,
-  givenUpReasons,
-  keepsAway,
+  getEnd,
+  abandonedReasons,
+  suspends,
   noPauses,
   noFailures,
   pausedUntil,
@@ -394,9 +394,9 @@ export {
   reasonOnceResumed,
   connectionReasons,
   isSameNumber,
-  isSeenBy,
+  isVisibleTo,
   loginMethods,
-  modesSeenBy,
+  visibleModes,
   numberStatuses,
   platforms,
 } from "./model/SendingNumber.ts"
@@ -409,7 +409,7 @@ export type {
   NumberStatus,
   Platform,
   SendingNumber,
-  ShownNumber,
+  PublicNumber,
 } from "./model/SendingNumber.ts"
 export { changedTo, connectionStates } from "./store/NumberStore.ts"
 export type { NumberStore } from "./store/NumberStore.ts"
@@ -418,7 +418,7 @@ export type {
   NumberActivity,
   ConnectionReport,
   ConnectionState,
-  KeptReport,
+  StoredReport,
   NumberChange,
   NumberInsertion,
   NumberSettings,
@@ -430,11 +430,11 @@ export {
   canBeLinked,
   hasEnded,
   hasPhone,
-  holdsAllNumbers,
+  ownsAllNumbers,
   linkingMillis,
   linksItself,
-  madeUpPhone,
-  nothingShown,
+  inventedPhone,
+  emptyLinkingView,
   pairingCodeMillis,
   phoneWithStatus,
   phoneWithoutLink,
@@ -447,8 +447,8 @@ export type {
   BrokenLinkingGuard,
   ConnectView,
   EndReports,
-  GivenUp,
-  HeldAttempt,
+  Abandoned,
+  LeasedAttempt,
   LinkingAttempt,
   LinkingOutcome,
   LinkingView,
@@ -496,7 +496,7 @@ export {
   canBeAsked,
   checkAfter,
   checkResultStatuses,
-  isAskedBy,
+  isServedBy,
   isRegisteredInTestMode,
   numberCheckStatuses,
 } from "./store/NumberCheckStore.ts"
@@ -589,7 +589,7 @@ export type {
   TimeZone,
 } from "./model/Cron.ts"
 export {
-  contentOf,
+  getContent,
   isRunForgotten,
   maximumReminderNameLength,
   PreviewBody,
@@ -637,8 +637,8 @@ export {
 } from "./model/Input.ts"
 
 export {
-  answerKeptMillis,
-  claimKeptMillis,
+  answerRetentionMillis,
+  claimRetentionMillis,
   claimOutcome,
   fingerprint,
   isClaimVoid,
@@ -648,7 +648,7 @@ export {
 export type { IdempotencyStore } from "./model/Idempotency.ts"
 export type {
   ClaimOutcome,
-  FirstShown,
+  FirstAnswer,
   IdempotencyClaim,
   IdempotencyKey,
   IdempotencyRecord,
@@ -657,7 +657,7 @@ export type {
 } from "./model/Idempotency.ts"
 export type { Repeatable } from "./service/makeIdempotent.ts"
 
-export { makeCursors, pageOf, PageInput, pageFields, queryDecoder, queryId } from "./model/Page.ts"
+export { makeCursors, getPage, PageInput, pageFields, queryDecoder, queryId } from "./model/Page.ts"
 export type { CursorPage, PageOf, PageQuery, ListPage } from "./model/Page.ts"
 
 export {
@@ -665,9 +665,9 @@ export {
   MarkSentBody,
   Restoration,
   RestoredBody,
-  beginEpoch,
+  startEpoch,
 } from "./service/Restoration.ts"
-export { idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"
+export { idsSkipped, mayStartEpoch } from "./store/SystemStore.ts"
 export type { RestoreStore } from "./store/SystemStore.ts"
 export type { DecidedHeld, MarkSent, SelectHeld, StoreRestored } from "./service/Restoration.ts"
 export type {
@@ -676,7 +676,7 @@ export type {
   HeldFilter,
   HeldReminder,
   HeldSelection,
-  SeenMessages,
+  ObservedMessages,
   StorePosition,
   StoreRisk,
 } from "./store/SystemStore.ts"
@@ -738,8 +738,8 @@ export type {
   Transport,
   TransportEvent,
 } from "./store/Transport.ts"
-export { makeHold, retryUntilStoreAnswers } from "./service/Hold.ts"
-export type { Hold } from "./service/Hold.ts"
+export { makeSessionAccess, retryUntilStoreAnswers } from "./service/SessionAccess.ts"
+export type { SessionAccess } from "./service/SessionAccess.ts"
 export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"
 export type { RunGuarded } from "./service/LibraryGuard.ts"
 export { makeLiveNumbers } from "./service/LiveNumbers.ts"
@@ -754,7 +754,7 @@ export type {
 export { NumberMoved, NumberOwnership, WorkerName } from "./service/NumberOwnership.ts"
 export { SessionVault } from "./service/Sessions.ts"
 export type { SessionStore } from "./model/Shards.ts"
-export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./model/Shards.ts"
+export type { Exchanged, StoredSession, KeyChange, LoggedIn } from "./model/Shards.ts"
 
 export type {
   PhoneBehaviour,
@@ -765,11 +765,11 @@ export type {
   SimulatedPhones,
 } from "./store/SimulatedPhones.ts"
 
-export { isOwned, shardCount, shardOf, shareOut } from "./model/Shards.ts"
+export { isOwned, shardCount, toShard, shareOut } from "./model/Shards.ts"
 export type { ShardLeases } from "./model/Shards.ts"
 export type {
   Fence,
-  HeldShard,
+  ShardLease,
   LiveWorker,
   Owned,
   Shard,
@@ -793,7 +793,7 @@ export {
   isFarAhead,
   isRunning,
   isSilent,
-  isToldOf,
+  isSubscribedTo,
   receiverUrlFor,
   webhookEventTypes,
   HmacSha256,
@@ -832,7 +832,7 @@ export type {
 export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Deliverer.ts"
 
 export { OwnKind, reportProcess, RunsWorker } from "./worker/ProcessReporter.ts"
-export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
+export { Housekeeping, HousekeepingInterval } from "./worker/Housekeeper.ts"
 export { StopMillis } from "./worker/LeaseLoop.ts"
 export { IdleMonitor, Worker } from "./worker/Worker.ts"
 export { WorkGate } from "./service/Readiness.ts"
@@ -843,7 +843,7 @@ export type { EnsureWorkspace } from "./MessagingService.ts"
 export {
   RetentionDays,
   TestMessagesKept,
-  retentionDaysMost,
+  maxRetentionDays,
   WorkspaceBody,
   WorkspacePatch,
   Workspaces,
@@ -857,7 +857,7 @@ export type {
   RemovalsKept,
   RetainedWorkspace,
   NewWorkspace,
-  WantedNumber,
+  RequestedNumber,
 } from "./store/WorkspaceStore.ts"
 export {
   clientId,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { catalogue, problem, problemsOf, refuse, refuseAll } from "../src/model/Refusal.ts"
+import { catalogue, problem, toProblems, refuse, refuseAll } from "../src/model/Refusal.ts"
 import type { Code } from "../src/model/Refusal.ts"
 
 const codes: Readonly<Record<string, number>> = {
@@ -113,7 +113,7 @@ describe("the error catalogue", () => {
         [refusal.code, refusal.status, refusal.field, refusal.message, refusal.errors],
         ["invalid_phone", 422, "to.phone", first.message, [second]],
       )
-      assert.deepStrictEqual(problemsOf(refusal), [first, second])
+      assert.deepStrictEqual(toProblems(refusal), [first, second])
     }),
   )
 })

@@ -31,11 +31,11 @@ describe("ids", () => {
     Effect.sync(() => {
       const ids = fromIndexes(() => 61)
       const times = [0, 61, 62, 3_843, 3_844, 1_772_452_800_000, 1_772_452_800_001, 8.64e13]
-      const made = times.map((time) => eventId(ids, time))
-      for (const id of made) assert.match(id, /^evt_[0-9A-Za-z]{8}z{16}$/)
-      const byBytes = made.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-      assert.deepStrictEqual(byBytes, made)
-      assert.strictEqual(new Set(made).size, made.length)
+      const eventIds = times.map((time) => eventId(ids, time))
+      for (const id of eventIds) assert.match(id, /^evt_[0-9A-Za-z]{8}z{16}$/)
+      const byBytes = eventIds.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+      assert.deepStrictEqual(byBytes, eventIds)
+      assert.strictEqual(new Set(eventIds).size, eventIds.length)
     }),
   )
 

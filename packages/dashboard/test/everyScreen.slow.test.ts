@@ -11,14 +11,14 @@ const tabsMax = 250
 /** In the page: numbers for elements, which stay theirs while others come and go. */
 interface Named {
   names: Map<Element, number>
-  nameOf: (element: Element) => number
+  toName: (element: Element) => number
 }
 
 const nameElements = (page: Page): Promise<void> =>
   page.evaluate(() => {
     const page = globalThis as unknown as Named
     page.names = new Map()
-    page.nameOf = (element) => {
+    page.toName = (element) => {
       const name = page.names.get(element) ?? page.names.size
       page.names.set(element, name)
       return name
@@ -32,7 +32,7 @@ const focused = (page: Page): Promise<number | false | null> =>
     if (on === null || on === document.body) return null
     const { height, width } = on.getBoundingClientRect()
     const observed = on.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-    return observed && width > 0 && height > 0 && (globalThis as unknown as Named).nameOf(on)
+    return observed && width > 0 && height > 0 && (globalThis as unknown as Named).toName(on)
   })
 
 /** The controls that Tab has to reach: those of the open dialog, else of the page. */
@@ -47,7 +47,7 @@ const controls = (page: Page): Promise<ReadonlyArray<readonly [name: number, wha
         .filter((one) => !one.matches("[tabindex='-1'], [type=radio]:not(:checked), :disabled"))
         .map((one) => {
           const html = one.outerHTML.slice(0, 120)
-          return [(globalThis as unknown as Named).nameOf(one), html] as const
+          return [(globalThis as unknown as Named).toName(one), html] as const
         })
     )
   })

@@ -7,7 +7,7 @@ import {
   Numbers,
   described,
   inputDecoder,
-  madeUpPhone,
+  inventedPhone,
   makeCursors,
   makeLinkProgress,
   pageFields,
@@ -122,7 +122,7 @@ export interface ListSent extends ListPage {
 }
 
 /** A copy, with its message as it is now; null when that is gone. */
-export interface SeenCopy extends SentCopy {
+export interface ReceivedCopy extends SentCopy {
   readonly message: Message | null
 }
 
@@ -149,10 +149,10 @@ const makeScan = Effect.gen(function* makeScan() {
     Effect.gen(function* choosePhone() {
       const known = attempt.phone ?? number.phone
       if (known !== null) return known
-      const taken = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
+      const usedPhones = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
       for (;;) {
-        const phone = madeUpPhone(ids)
-        if (!taken.includes(phone)) return phone
+        const phone = inventedPhone(ids)
+        if (!usedPhones.includes(phone)) return phone
       }
     })
 
@@ -162,7 +162,7 @@ const makeScan = Effect.gen(function* makeScan() {
     const named = input.phone === undefined ? null : phoneDigits(input.phone)
     if (attempt === null) return (yield* apps.scan(number, named)) ?? (yield* notConnecting)
     const phone = named ?? (yield* scanningPhone(number, attempt))
-    if (!(yield* progress.taken(attempt))) return yield* notConnecting
+    if (!(yield* progress.scanned(attempt))) return yield* notConnecting
     const linked = yield* progress.linked(attempt, phone)
     return linked ?? (yield* notConnecting)
   })
@@ -210,7 +210,7 @@ export class Emulator extends Context.Service<
     /** That tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<Message, Failure>
     /** Messages that left the phones, newest first. */
-    sent(query: ListSent): Effect.Effect<CursorPage<SeenCopy>, Failure>
+    sent(query: ListSent): Effect.Effect<CursorPage<ReceivedCopy>, Failure>
     /** Moves the clock on and returns its new time. Fails with `clock_not_adjustable`. */
     advance(body: unknown): Effect.Effect<number, Failure>
     /** Returns once nothing is due and nothing is in flight. */

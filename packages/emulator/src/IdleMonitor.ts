@@ -119,7 +119,7 @@ export class Idle extends Context.Service<
   static readonly layer = Layer.effect(
     Idle,
     Effect.gen(function* () {
-      const { look, pauses, settled, wakeAll } = yield* IdleMonitor
+      const { check, pauses, settled, wakeAll } = yield* IdleMonitor
       const parked = yield* ParkedSends
       const housekeeping = yield* Housekeeping
       const localRest = yield* LocalRest
@@ -145,7 +145,7 @@ export class Idle extends Context.Service<
             yield* untilNextCheck
             // Before the poll: what waits for the clock then still does when the store is asked.
             const waiting = yield* parked.parked
-            const { inFlight, isCalling, isDue, nextDue } = yield* look
+            const { inFlight, isCalling, isDue, nextDue } = yield* check
             const lastText = inFlight.map(({ attempt }) => attempt).join()
             if (lastText !== lastSeen) {
               lastSeen = lastText

@@ -14,7 +14,7 @@ import {
   hasPhone,
   Ids,
   isRegisteredInTestMode,
-  madeUpPhone,
+  inventedPhone,
   makeConnectionChanged,
   NumberLinking,
   outcomeOnceExpired,
@@ -378,7 +378,7 @@ const phoneFor = (
 ): string => {
   if (number.phone !== null) return number.phone
   for (;;) {
-    const phone = madeUpPhone(ids)
+    const phone = inventedPhone(ids)
     if (!all.some((other) => other.phone === phone)) return phone
   }
 }

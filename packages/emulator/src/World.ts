@@ -114,7 +114,7 @@ export class World {
   onStep: ((process: Process, index: number) => void) | null = null
   readonly #schedule: Chance
   readonly #drivesItself: boolean
-  readonly #maxStepsAtOneMoment: number
+  readonly #maxStepsPerInstant: number
   #tasks: Array<Task> = []
   /** Tasks before this one have run. */
   #first = 0
@@ -123,7 +123,7 @@ export class World {
   #processes = 0
   #operationsLeft = Infinity
   #isDriving = false
-  #isDriveAsked = false
+  #isDriveRequested = false
   #failure: Error | null = null
 
   constructor({
@@ -136,7 +136,7 @@ export class World {
     this.now = start
     this.freedom = freedom
     this.#drivesItself = drivesItself
-    this.#maxStepsAtOneMoment = maxStepsPerInstant
+    this.#maxStepsPerInstant = maxStepsPerInstant
     this.#schedule = new Chance(`${seed}/schedule`)
     this.#drawYield()
     this.outside = this.process("outside")
@@ -173,10 +173,10 @@ export class World {
       return
     }
     this.#tasks.push({ process, run })
-    if (!this.#drivesItself || this.#isDriving || this.#isDriveAsked) return
-    this.#isDriveAsked = true
+    if (!this.#drivesItself || this.#isDriving || this.#isDriveRequested) return
+    this.#isDriveRequested = true
     queueMicrotask(() => {
-      this.#isDriveAsked = false
+      this.#isDriveRequested = false
       try {
         this.quiesce()
       } catch (error) {
@@ -236,7 +236,7 @@ export class World {
     if (this.#isDriving) return
     this.#isDriving = true
     try {
-      for (let left = this.#maxStepsAtOneMoment; this.step(); left--) {
+      for (let left = this.#maxStepsPerInstant; this.step(); left--) {
         if (left === 0) throw new Error("the service does not come to rest")
       }
     } finally {

@@ -10,7 +10,7 @@ export {
   layer,
   layerEmulator,
 } from "./Emulator.ts"
-export type { ListSent, SeenCopy } from "./Emulator.ts"
+export type { ListSent, ReceivedCopy } from "./Emulator.ts"
 export { layerPorts, layerService } from "./Service.ts"
 export { Idle, ParkedSends } from "./IdleMonitor.ts"
 export {

@@ -111,10 +111,13 @@ const remoteServerLayer = Layer.effect(
         return id
       }),
       recipients: [
-        { target: { kind: "phone", phone: phone("+4915112345678") }, shownAs: "+4915112345678" },
-        { target: { kind: "group", group: "Team" }, shownAs: "Team" },
-        { target: { kind: "username", username: "alice_smith" }, shownAs: "@alice_smith" },
-        { target: { kind: "user_id", userId: 42 }, shownAs: "tg:42" },
+        {
+          target: { kind: "phone", phone: phone("+4915112345678") },
+          displayedAs: "+4915112345678",
+        },
+        { target: { kind: "group", group: "Team" }, displayedAs: "Team" },
+        { target: { kind: "username", username: "alice_smith" }, displayedAs: "@alice_smith" },
+        { target: { kind: "user_id", userId: 42 }, displayedAs: "tg:42" },
       ],
       strangers: [
         {

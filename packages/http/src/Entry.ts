@@ -34,17 +34,17 @@ export type Takes<Request> = {
   readonly command?: Request
 } & (
   | {
-      readonly takes: "query"
+      readonly accepts: "query"
       /** The parameters. */
       readonly schema: Schema.Top & { readonly fields: object }
     }
   | {
       /** A missing `optional_json` is `{}`. */
-      readonly takes: "json" | "optional_json"
+      readonly accepts: "json" | "optional_json"
       readonly schema: Schema.Top
       readonly example: unknown
     }
-  | { readonly takes: "file" }
+  | { readonly accepts: "file" }
 )
 
 /** The names of all fields, nested ones included. */
@@ -77,7 +77,7 @@ export const query =
   <Command>() =>
   <S extends Schema.Top & { readonly fields: object }>(
     schema: S & Tied<S, Command>,
-  ): Takes<Command> => ({ takes: "query", schema })
+  ): Takes<Command> => ({ accepts: "query", schema })
 
 /** Reads a JSON body as that command, which the core checks. */
 export const json =
@@ -85,7 +85,7 @@ export const json =
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
     example: InJson<S["Encoded"]>,
-  ): Takes<Command> => ({ takes: "json", schema, example })
+  ): Takes<Command> => ({ accepts: "json", schema, example })
 
 /** Like `json`, with an optional body. */
 export const optionalJson =
@@ -93,10 +93,10 @@ export const optionalJson =
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
     example: InJson<S["Encoded"]>,
-  ): Takes<Command> => ({ takes: "optional_json", schema, example })
+  ): Takes<Command> => ({ accepts: "optional_json", schema, example })
 
 /** Reads one uploaded file. It is removed with the request unless it is kept. */
-export const file: Takes<Upload> = { takes: "file" }
+export const file: Takes<Upload> = { accepts: "file" }
 
 /** The success body, and an example for the document. */
 interface Body<S extends Schema.Top = Schema.Top> {
@@ -104,7 +104,7 @@ interface Body<S extends Schema.Top = Schema.Top> {
   readonly example: unknown
 }
 
-export const bodyOf = <S extends Schema.Top>(schema: S, example: unknown): Body<S> => ({
+export const jsonBody = <S extends Schema.Top>(schema: S, example: unknown): Body<S> => ({
   schema,
   example,
 })
@@ -121,11 +121,11 @@ export const IdJson = Schema.Int
 
 /** A complete list. */
 export const listOf = <S extends Schema.Top>(item: S, example: unknown) =>
-  bodyOf(Schema.Struct({ data: Schema.Array(item) }), { data: [example] })
+  jsonBody(Schema.Struct({ data: Schema.Array(item) }), { data: [example] })
 
 /** The page envelope (contract: Pages and cursors); the example is a last page. */
-export const pageOf = <S extends Schema.Top>(item: S, example: unknown) =>
-  bodyOf(
+export const pageBody = <S extends Schema.Top>(item: S, example: unknown) =>
+  jsonBody(
     Schema.Struct({
       data: Schema.Array(item),
       next_cursor: Schema.NullOr(Schema.String).annotate({

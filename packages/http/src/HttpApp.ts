@@ -24,7 +24,7 @@ import { empty, stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { openHandler } from "./Entry.ts"
 import type { OpenRoute } from "./Entry.ts"
-import { docsUrlOf, HttpOptions, publicUrlOf } from "./HttpOptions.ts"
+import { getDocsUrl, HttpOptions, getPublicUrl } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 import {
   clientAddressReader,
@@ -58,7 +58,7 @@ import {
 } from "./operator/numbers.ts"
 import { makeOperatorHandler } from "./operator/pipeline.ts"
 import type { OperatorRoute, OperatorServices } from "./operator/pipeline.ts"
-import { newsRoutes } from "./operator/news.ts"
+import { changeFeedRoutes } from "./operator/changeFeed.ts"
 import { portalLinkRoutes } from "./operator/portalLinks.ts"
 import { messageRoutes as messageOperatorRoutes } from "./operator/messages.ts"
 import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
@@ -158,7 +158,7 @@ const isUnder = (prefix: string, path: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
 
 /** The first part that answers the request. */
-const partOf = <Services>(
+const findPart = <Services>(
   parts: ReadonlyArray<Part<Services>>,
   incoming: IncomingRequest,
 ): Part<Services> => {
@@ -195,11 +195,11 @@ const watchedParts = <Services>(
 const customerParts = Effect.fnUntraced(function* customerParts(
   v1Routes: ReadonlyArray<RouteV1>,
   places: RejectingBulkhead<WorkspaceId>,
-  addressOf: ClientAddressOf,
+  getAddress: ClientAddressOf,
 ) {
   const { pass: mayWork } = yield* WorkGate
-  const v2 = yield* makeHandlerV2(routesV2, places, addressOf)
-  const v1 = yield* makeHandlerV1(v1Routes, places, addressOf)
+  const v2 = yield* makeHandlerV2(routesV2, places, getAddress)
+  const v1 = yield* makeHandlerV1(v1Routes, places, getAddress)
   const replyToRefusal: typeof refusalReply = (incoming, refusal) =>
     refusalReplyV1(incoming, refusal)
   const parts: ReadonlyArray<Part<ServicesV1 | ServicesV2>> = [
@@ -212,22 +212,24 @@ const customerParts = Effect.fnUntraced(function* customerParts(
 /** The operator API: for those with the token, and for signed-in browsers where there is a dashboard. */
 const operatorInterface = Effect.fnUntraced(function* operatorInterface(
   options: HttpSettings,
-  addressOf: ClientAddressOf,
+  getAddress: ClientAddressOf,
 ) {
   const { dashboard = null, emulator, operatorToken } = options
   if (operatorToken === null && dashboard === null) return { routes: [], parts: [] }
-  const cookie = dashboard === null ? null : yield* makeSessionCookie(yield* publicUrlOf(options))
+  const cookie = dashboard === null ? null : yield* makeSessionCookie(yield* getPublicUrl(options))
   const routes: ReadonlyArray<OperatorRoute> = [
-    ...(cookie === null ? [] : [...sessionRoutes(options, cookie, addressOf), ...portalLinkRoutes]),
+    ...(cookie === null
+      ? []
+      : [...sessionRoutes(options, cookie, getAddress), ...portalLinkRoutes]),
     ...operatorRoutes,
-    ...newsRoutes(options),
+    ...changeFeedRoutes(options),
     workspaceFigures,
     yield* serviceFigures,
     ...(emulator === null ? [] : yield* emulator),
   ]
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",
-    handler: yield* makeOperatorHandler(routes, { token: operatorToken, cookie }, addressOf),
+    handler: yield* makeOperatorHandler(routes, { token: operatorToken, cookie }, getAddress),
     places: makeRejectingBulkhead(sharedLimits.operatorRequests),
   }
   // The document is for those who use the API, and browsers use the dashboard.
@@ -241,7 +243,7 @@ const dashboardParts = Effect.fnUntraced(function* dashboardParts(options: HttpS
   const part: Part = {
     prefix: "/",
     answers: isOfDashboard,
-    handler: dashboardHandler(dashboard, yield* publicUrlOf(options)),
+    handler: dashboardHandler(dashboard, yield* getPublicUrl(options)),
     places: makeRejectingBulkhead(sharedLimits.dashboardFiles),
   }
   return [part]
@@ -252,13 +254,13 @@ type AllServices = ServicesV1 | ServicesV2 | OperatorServices | LinkServices | M
 const allParts = Effect.gen(function* allParts() {
   const options = yield* HttpOptions
   const { customers = true } = options
-  const addressOf = clientAddressReader(options)
-  const places = makeRejectingBulkhead<WorkspaceId>(sharedLimits.requests)
+  const getAddress = clientAddressReader(options)
+  const permits = makeRejectingBulkhead<WorkspaceId>(sharedLimits.requests)
 
   const v1 = customers ? yield* routesV1 : []
   const links = customers ? linkRoutes : []
   const watched = yield* watchedRoutes
-  const operator = yield* operatorInterface(options, addressOf)
+  const operator = yield* operatorInterface(options, getAddress)
   const docs = yield* docsRoutes((pages, publicUrl) =>
     apiDocument(
       {
@@ -271,10 +273,10 @@ const allParts = Effect.gen(function* allParts() {
     ),
   )
   const parts: ReadonlyArray<Part<AllServices>> = [
-    ...(customers ? yield* customerParts(v1, places, addressOf) : []),
-    ...openParts(links, places),
+    ...(customers ? yield* customerParts(v1, permits, getAddress) : []),
+    ...openParts(links, permits),
     ...operator.parts,
-    ...openParts(docs, places),
+    ...openParts(docs, permits),
     ...watchedParts(watched),
     ...(yield* dashboardParts(options)),
   ]
@@ -316,7 +318,7 @@ const annotations = (incoming: IncomingRequest, status: number, millis: number) 
 })
 
 /** A client that hung up gets no answer and causes no fault. */
-const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
+const onlyInterrupts = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
 const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
@@ -326,18 +328,18 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
 
 /** Runs the work under a permit; without a free one, refuses before any work. */
 const placed = <A, E, R>(
-  places: Part["places"],
+  permits: Part["places"],
   work: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E | Refusal, R> =>
   Effect.acquireUseRelease(
-    Effect.sync(function takePlace() {
-      return places.tryAcquire()
+    Effect.sync(function acquireSlot() {
+      return permits.tryAcquire()
     }),
-    function inPlace(taken): Effect.Effect<A, E | Refusal, R> {
-      return taken ? work : Effect.fail(serviceBusy)
+    function runIfAcquired(acquired): Effect.Effect<A, E | Refusal, R> {
+      return acquired ? work : Effect.fail(serviceBusy)
     },
-    function givePlaceBack(taken) {
-      if (taken) places.release()
+    function releaseSlot(acquired) {
+      if (acquired) permits.release()
       return Effect.void
     },
   )
@@ -348,10 +350,10 @@ const isFault = ({ answerHeaders }: IncomingRequest, status: number): boolean =>
 
 const logFault = throttled(
   "request answered with a fault",
-  (heldBack) =>
+  (suppressedLines) =>
     Effect.annotateLogs(
       Effect.logError("request answered with a fault"),
-      heldBack === 0 ? {} : { held_back: heldBack },
+      suppressedLines === 0 ? {} : { held_back: suppressedLines },
     ),
   Effect.logDebug("request answered with a fault"),
 )
@@ -378,14 +380,14 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
     const meter = yield* requestMeter
     const options = yield* HttpOptions
     const { cameTooLate, cutOff, trustProxy } = options
-    const docsUrl = docsUrlOf(options)
+    const docsUrl = getDocsUrl(options)
     // The request may have taken effect: answer 500, not a retryable 503.
     const ended = cutOff && Effect.andThen(cutOff, Effect.fail(refuse("internal_error")))
 
     return Effect.flatMap(HttpServerRequest, function answer(request) {
       const started = performance.now()
       const incoming = receive(request, ids)
-      const part = partOf(parts, incoming)
+      const part = findPart(parts, incoming)
       const { handler, mayWork, places, prefix, replyToRefusal = refusalReply } = part
 
       const work = Effect.suspend(function work() {
@@ -425,7 +427,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
       function failed(cause: Cause.Cause<StoreUnavailable>) {
         if (Cause.hasInterruptsOnly(cause)) {
           measured(noAnswer)
-          return Effect.failCause(interruptsOf(cause))
+          return Effect.failCause(onlyInterrupts(cause))
         }
         const refusal = faultRefusal(cause)
         const failure = cause.reasons.find(Cause.isFailReason)?.error
@@ -478,7 +480,7 @@ interface Route {
   readonly byStatus: Map<number, Metric.Counter<number>>
 }
 
-const routeOf = (prefix: string, method: string, route: string): Route => {
+const makeRoute = (prefix: string, method: string, route: string): Route => {
   const labels = { surface: prefix, method, route }
   return {
     labels,
@@ -491,7 +493,7 @@ const routeOf = (prefix: string, method: string, route: string): Route => {
   }
 }
 
-const counterOf = ({ labels }: Route, status: number) =>
+const makeCounter = ({ labels }: Route, status: number) =>
   Metric.counter("messaging_http_requests_total", {
     description: "Requests that this process has answered, or whose client went away before.",
     attributes: { ...labels, status: status === noAnswer ? none : String(status) },
@@ -514,12 +516,12 @@ const requestMeter = Effect.map(Effect.context<never>(), function makeMeter(cont
     const key = `${prefix} ${method} ${route}`
     let found = routes.get(key)
     if (found === undefined) {
-      found = routeOf(prefix, method, route)
+      found = makeRoute(prefix, method, route)
       routes.set(key, found)
     }
     let counter = found.byStatus.get(status)
     if (counter === undefined) {
-      counter = counterOf(found, status)
+      counter = makeCounter(found, status)
       found.byStatus.set(status, counter)
     }
     counter.updateUnsafe(1, context)
@@ -566,7 +568,7 @@ export const toWebHandler = <E>(
   layer: Layer.Layer<HttpServices, E>,
   options: HttpSettings,
 ): WebHandler => {
-  const origin = Layer.effect(PublicUrl, publicUrlOf(options))
+  const origin = Layer.effect(PublicUrl, getPublicUrl(options))
   const { dispose, handler } = toWebHandlerLayerWith(
     Layer.merge(Layer.provide(layer, origin), Layer.succeed(HttpOptions, options)),
     { toHandler: (context) => Effect.provideContext(httpApp, context) },

@@ -55,10 +55,10 @@ export interface HttpSettings extends ClientAddressSettings {
 export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}
 
 /** The prefix of `docs` in errors. */
-export const docsUrlOf = ({ docsUrl, publicUrl }: HttpSettings): Effect.Effect<string> =>
-  docsUrl === undefined ? publicUrlOf({ publicUrl }) : Effect.succeed(docsUrl)
+export const getDocsUrl = ({ docsUrl, publicUrl }: HttpSettings): Effect.Effect<string> =>
+  docsUrl === undefined ? getPublicUrl({ publicUrl }) : Effect.succeed(docsUrl)
 
-export const publicUrlOf = ({
+export const getPublicUrl = ({
   publicUrl,
 }: Pick<HttpSettings, "publicUrl">): Effect.Effect<string> =>
   typeof publicUrl === "string" ? Effect.succeed(publicUrl) : publicUrl

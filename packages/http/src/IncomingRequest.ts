@@ -109,7 +109,7 @@ export const htmlReply = (
 }
 
 /** Where the error catalogue explains a code. */
-const docsOf = (publicUrl: string, code: string): string => `${publicUrl}/docs/errors#${code}`
+const errorDocsUrl = (publicUrl: string, code: string): string => `${publicUrl}/docs/errors#${code}`
 
 /** Code points of a name in a message; `field` holds longer ones in full. */
 const longestName = 40
@@ -146,7 +146,7 @@ const errorBody = (refusal: Refusal, { id, source }: IncomingRequest, publicUrl:
       code: refusal.code,
       message,
       field,
-      docs: docsOf(publicUrl, refusal.code),
+      docs: errorDocsUrl(publicUrl, refusal.code),
       request_id: id,
       ...(errors.length === 0 ? {} : { errors }),
       ...detailsJson(refusal.details),
@@ -181,14 +181,14 @@ const shareUsedUp = refuse("service_unavailable", {
  * to others. `Effect.acquireRelease` would merge all services of the request again for the release.
  */
 export const takeWorkspaceShare = (
-  places: RejectingBulkhead<WorkspaceId>,
+  permits: RejectingBulkhead<WorkspaceId>,
   workspace: WorkspaceId,
 ): Effect.Effect<void, Refusal, Scope.Scope> => {
   const release = Effect.sync(function giveBackShare() {
-    places.releaseShare(workspace)
+    permits.releaseShare(workspace)
   })
   return Effect.flatMap(Effect.scope, function takeShare(scope) {
-    return places.tryAcquireShare(workspace)
+    return permits.tryAcquireShare(workspace)
       ? Scope.addFinalizer(scope, release)
       : Effect.fail(shareUsedUp)
   }).pipe(Effect.uninterruptible)
@@ -339,7 +339,7 @@ export const headerValues = (request: HttpServerRequest, name: string): Readonly
  * The `Authorization` header. Two of them join to a list, which is not a valid key: a proxy in
  * front and this service might each read a different one.
  */
-export const authorizationOf = (request: HttpServerRequest): string | undefined => {
+export const findAuthorization = (request: HttpServerRequest): string | undefined => {
   const values = headerValues(request, "authorization")
   return values.length === 0 ? undefined : values.join(", ")
 }

@@ -42,7 +42,7 @@ interface FormFile {
 }
 
 /** The name to store a file under, by default that of its part. Undefined when it is unusable. */
-export const keptFileName = ({ name, partName }: FormFile): string | undefined =>
+export const storedFileName = ({ name, partName }: FormFile): string | undefined =>
   uploadedFileName(name.trim() === "" ? partName : name)
 
 export class FormProblem extends Data.TaggedError("FormProblem")<{
@@ -109,7 +109,7 @@ export const readForm = <E = never>(
   const bodyBytes = limits.fileBytes + limits.fieldBytes + framingBytes
   if (declaresMoreThan(request.headers["content-length"], bodyBytes)) return Effect.fail(tooLarge)
   return Effect.gen(function* () {
-    const next = yield* partsOf(request, { ...limits, bodyBytes, take: reading.take })
+    const next = yield* readParts(request, { ...limits, bodyBytes, take: reading.take })
     const fields: Array<Form["fields"][number]> = []
     let fieldBytes = 0
     let file: FormFile | undefined
@@ -172,7 +172,7 @@ type Chunks = Arr.NonEmptyReadonlyArray<Uint8Array>
 
 type Failure = FormProblem | Refusal
 
-const problemOf = (error: MultipartError): FormProblem => {
+const toProblem = (error: MultipartError): FormProblem => {
   if (error._tag !== "ReachedLimit") return malformed
   return error.limit === "MaxFieldSize" || error.limit === "MaxParts" ? tooManyFields : tooLarge
 }
@@ -182,7 +182,7 @@ const isNonEmpty = (chunks: ReadonlyArray<Uint8Array>): chunks is Chunks => chun
 const formEscapes = /%(?:22|0D|0A)/g
 
 /** A form escapes only these three characters in a file's name; any other `%` is its own. */
-const fileNameOf = ({ contentDispositionParameters, filename }: PartInfo): string | undefined =>
+const findFileName = ({ contentDispositionParameters, filename }: PartInfo): string | undefined =>
   "filename*" in contentDispositionParameters
     ? filename
     : filename?.replaceAll(formEscapes, decodeURIComponent)
@@ -219,9 +219,9 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
     let whole = false
     const next: Pull.Pull<Chunks, Failure> = Effect.suspend(() => {
       if (isNonEmpty(chunks)) {
-        const taken = chunks
+        const ready = chunks
         chunks = []
-        return Effect.succeed(taken)
+        return Effect.succeed(ready)
       }
       // A part looks complete when the body breaks off inside it.
       if (state.problem !== undefined) return Effect.fail(state.problem)
@@ -230,7 +230,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
     add({
       _tag: "File",
       name: info.name,
-      fileName: fileNameOf(info) ?? info.name,
+      fileName: findFileName(info) ?? info.name,
       content: Stream.fromPull(Effect.succeed(next)),
     })
     return (chunk: Uint8Array | null) => {
@@ -252,7 +252,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
 }
 
 /** Returns the next part, and null after the last one. */
-const partsOf = (
+const readParts = (
   request: HttpServerRequest,
   limits: PartsLimits,
 ): Effect.Effect<Effect.Effect<FormPart | null, Failure>, never, Scope.Scope> =>
@@ -286,7 +286,7 @@ const partsOf = (
       isFile,
       onField: field,
       onFile: open(more),
-      onError: (error) => fail(problemOf(error)),
+      onError: (error) => fail(toProblem(error)),
       onDone: () => {
         state.done = true
       },

@@ -33,9 +33,9 @@ export interface FoundRoute<R> {
   readonly parameter: (name: string) => string
 }
 
-interface Place<R> {
-  readonly literals: Map<string, Place<R>>
-  parameter: Place<R> | undefined
+interface RouteNode<R> {
+  readonly literals: Map<string, RouteNode<R>>
+  parameter: RouteNode<R> | undefined
   readonly methods: Map<string, Leaf<R>>
 }
 
@@ -44,7 +44,7 @@ interface Leaf<R> {
   readonly names: ReadonlyArray<string>
 }
 
-const emptyPlace = <R>(): Place<R> => ({
+const emptyNode = <R>(): RouteNode<R> => ({
   literals: new Map(),
   parameter: undefined,
   methods: new Map(),
@@ -52,7 +52,7 @@ const emptyPlace = <R>(): Place<R> => ({
 
 const parameterName = (segment: string): string | undefined => /^\{(\w+)\}$/.exec(segment)?.[1]
 
-const allowed = <R>({ methods }: Place<R>): string =>
+const allowed = <R>({ methods }: RouteNode<R>): string =>
   [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", ")
 
 /** The relevant properties of a request, and where the result is recorded. */
@@ -71,42 +71,42 @@ const wrongMethod = Result.fail(refuse("method_not_allowed"))
 export const routeFinder = <R extends Route>(
   routes: ReadonlyArray<R>,
 ): ((incoming: Sought) => Result.Result<FoundRoute<R>, Refusal>) => {
-  const root = emptyPlace<R>()
+  const root = emptyNode<R>()
   for (const route of routes) {
-    let place = root
+    let node = root
     const names: Array<string> = []
     for (const segment of route.path.split("/")) {
       const name = parameterName(segment)
       if (name === undefined) {
-        const next = place.literals.get(segment) ?? emptyPlace<R>()
-        place.literals.set(segment, next)
-        place = next
+        const next = node.literals.get(segment) ?? emptyNode<R>()
+        node.literals.set(segment, next)
+        node = next
       } else {
         names.push(name)
-        place = place.parameter ??= emptyPlace<R>()
+        node = node.parameter ??= emptyNode<R>()
       }
     }
-    place.methods.set(route.method, { route, names })
+    node.methods.set(route.method, { route, names })
   }
 
   return function findRoute(incoming) {
     const { method } = incoming.request
-    let place = root
+    let node = root
     const values: Array<string> = []
     for (const segment of incoming.path.split("/")) {
-      const literal = place.literals.get(segment)
+      const literal = node.literals.get(segment)
       if (literal !== undefined) {
-        place = literal
+        node = literal
         continue
       }
-      if (place.parameter === undefined || segment === "") return unknown
+      if (node.parameter === undefined || segment === "") return unknown
       values.push(segment)
-      place = place.parameter
+      node = node.parameter
     }
-    if (place.methods.size === 0) return unknown
-    const leaf = place.methods.get(method === "HEAD" ? "GET" : method)
+    if (node.methods.size === 0) return unknown
+    const leaf = node.methods.get(method === "HEAD" ? "GET" : method)
     if (leaf === undefined) {
-      incoming.answerHeaders["allow"] = allowed(place)
+      incoming.answerHeaders["allow"] = allowed(node)
       return wrongMethod
     }
     incoming.route = leaf.route.path

@@ -22,7 +22,7 @@ interface UnreadableJson {
 }
 
 const maxDepth = 32
-const mostValues = sharedLimits.jsonValues.whole
+const maxValues = sharedLimits.jsonValues.whole
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
@@ -98,8 +98,8 @@ class Reader {
 
   /** Counts a member before it is read; false for one too many. */
   private counted(): boolean {
-    if (++this.values <= mostValues) return true
-    this.problem = { code: "request_too_large", reason: `more than ${mostValues} values` }
+    if (++this.values <= maxValues) return true
+    this.problem = { code: "request_too_large", reason: `more than ${maxValues} values` }
     return false
   }
 

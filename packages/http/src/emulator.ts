@@ -8,9 +8,9 @@ import {
   MediaLinks,
   messageJson,
   messageStatuses,
-  shownMedia,
+  publicMedia,
   statusAt,
-  storedFileOf,
+  storedFileId,
 } from "@messaging-service/core"
 import type { MediaLink, Message, PhoneBehaviour } from "@messaging-service/core"
 import {
@@ -22,12 +22,21 @@ import {
   SentQuery,
   TickBody,
 } from "@messaging-service/emulator"
-import type { ListSent, SeenCopy } from "@messaging-service/emulator"
+import type { ListSent, ReceivedCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import { bodyOf, IdJson, json, optionalJson, pageJson, pageOf, query, TimeJson } from "./Entry.ts"
+import {
+  jsonBody,
+  IdJson,
+  json,
+  optionalJson,
+  pageJson,
+  pageBody,
+  query,
+  TimeJson,
+} from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
 import { MessageJson } from "./v2/messages.ts"
 import { NumberJson, numberJson } from "./v2/numbers.ts"
@@ -76,10 +85,10 @@ const SentJson = Schema.Struct({
 
 /** Null for a customer's own link: what was fetched from there is not kept. */
 const storedLink = (message: Message, now: number, link: MediaLink): string | null =>
-  storedFileOf(message.media) === null ? null : (shownMedia(message, now, link)?.url ?? null)
+  storedFileId(message.media) === null ? null : (publicMedia(message, now, link)?.url ?? null)
 
 const sentJson = (
-  { message, ...copy }: SeenCopy,
+  { message, ...copy }: ReceivedCopy,
   now: number,
   link: MediaLink,
 ): typeof SentJson.Type => ({
@@ -132,7 +141,7 @@ const emulatorRoutes = [
     right: "operator",
     summary: "Read how a phone behaves",
     success: "The behaviour, as set or its defaults.",
-    answer: bodyOf(BehaviourJson, {
+    answer: jsonBody(BehaviourJson, {
       send: "succeed",
       error_message: null,
       latency_ms: 0,
@@ -149,7 +158,7 @@ const emulatorRoutes = [
     right: "operator",
     summary: "Read which phones exist",
     success: "The phones; null for the rule.",
-    answer: bodyOf(RegisteredJson, { phones: null }),
+    answer: jsonBody(RegisteredJson, { phones: null }),
     handler: Effect.fnUntraced(function* getRegistered() {
       const emulator = yield* Emulator
       return { phones: yield* emulator.registered }
@@ -165,7 +174,7 @@ const emulatorRoutes = [
       error_message: "The recipient has gone.",
     }),
     success: "The behaviour.",
-    answer: bodyOf(BehaviourJson, {
+    answer: jsonBody(BehaviourJson, {
       send: "succeed",
       error_message: null,
       latency_ms: 0,
@@ -185,7 +194,7 @@ const emulatorRoutes = [
       "The number is connected before the answer. Of a Telegram account: the QR code of its login.",
     request: optionalJson<JsonValue>()(ScanBody, { phone: "+15550001000" }),
     success: "The number, connected.",
-    answer: bodyOf(NumberJson, examples.number),
+    answer: jsonBody(NumberJson, examples.number),
     refused: [missingNumber, "not_connecting", "invalid_phone"],
     handler: Effect.fnUntraced(function* scanCode({ id, request }) {
       const emulator = yield* Emulator
@@ -197,7 +206,7 @@ const emulatorRoutes = [
     right: "operator",
     summary: "Log a phone out",
     success: "The number, disconnected.",
-    answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
+    answer: jsonBody(NumberJson, { ...examples.number, status: "disconnected" }),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* logOut({ id }) {
       const emulator = yield* Emulator
@@ -211,7 +220,7 @@ const emulatorRoutes = [
     about: "For number checks and sends: others fail with `recipient_not_found`.",
     request: json<JsonValue>()(RegisteredBody, { phones: ["+15550001234"] }),
     success: "The phones.",
-    answer: bodyOf(RegisteredJson, { phones: ["+15550001234"] }),
+    answer: jsonBody(RegisteredJson, { phones: ["+15550001234"] }),
     refused: ["invalid_phone"],
     handler: Effect.fnUntraced(function* setRegistered({ request }) {
       const emulator = yield* Emulator
@@ -224,7 +233,7 @@ const emulatorRoutes = [
     summary: "Let a tick arrive",
     request: json<JsonValue>()(TickBody, { status: "delivered" }),
     success: "The message as it is now.",
-    answer: bodyOf(MessageJson, { ...examples.sent, status: "delivered" }),
+    answer: jsonBody(MessageJson, { ...examples.sent, status: "delivered" }),
     refused: ["message_not_found"],
     handler: Effect.fnUntraced(function* tick({ id, request }) {
       const emulator = yield* Emulator
@@ -240,7 +249,7 @@ const emulatorRoutes = [
     about: "Newest first: one entry for each copy that a recipient would see.",
     request: query<ListSent>()(SentQuery),
     success: "A page of copies.",
-    answer: pageOf(SentJson, sent),
+    answer: pageBody(SentJson, sent),
     handler: Effect.fnUntraced(function* listSent({ request }) {
       const emulator = yield* Emulator
       const { link } = yield* MediaLinks
@@ -254,7 +263,7 @@ const emulatorRoutes = [
     right: "operator",
     summary: "Read the clock",
     success: "The service's time.",
-    answer: bodyOf(ClockJson, clock),
+    answer: jsonBody(ClockJson, clock),
     handler: Effect.fnUntraced(function* getClock() {
       return clockJson(yield* Clock.currentTimeMillis)
     }),
@@ -266,7 +275,7 @@ const emulatorRoutes = [
     about: "From due time to due time, doing the due work at each. Needs `CLOCK=adjustable`.",
     request: json<JsonValue>()(AdvanceBody, { seconds: 3600 }),
     success: "The service's time.",
-    answer: bodyOf(ClockJson, clock),
+    answer: jsonBody(ClockJson, clock),
     refused: ["clock_not_adjustable"],
     handler: Effect.fnUntraced(function* advanceClock({ request }) {
       const emulator = yield* Emulator
@@ -278,7 +287,7 @@ const emulatorRoutes = [
     right: "operator",
     summary: "Wait until the service is idle",
     success: "Nothing is due or in flight.",
-    answer: bodyOf(Schema.Struct({}).annotate({ identifier: "Settled" }), {}),
+    answer: jsonBody(Schema.Struct({}).annotate({ identifier: "Settled" }), {}),
     handler: Effect.fnUntraced(function* settle() {
       const emulator = yield* Emulator
       yield* emulator.settle

@@ -19,7 +19,7 @@ import {
 } from "./IncomingRequest.ts"
 import type { IncomingRequest } from "./IncomingRequest.ts"
 import { readNames } from "./JsonNames.ts"
-import { isMultipart, keptFileName, readForm } from "./MultipartForm.ts"
+import { isMultipart, storedFileName, readForm } from "./MultipartForm.ts"
 import type { Form, FormLimits, FormProblem } from "./MultipartForm.ts"
 import { parseStrictJson } from "./StrictJson.ts"
 import type { JsonValue } from "./StrictJson.ts"
@@ -37,15 +37,15 @@ type ReadFailure = Refusal | StoreUnavailable
  * upload lasts until the scope closes.
  */
 export const readRequest = Effect.fnUntraced(function* readRequest(
-  takes: Takes<unknown> | undefined,
+  accepts: Takes<unknown> | undefined,
   incoming: IncomingRequest,
   files: typeof MediaFiles.Service,
   passedOver: ReadonlyArray<string> = [],
 ): Effect.fn.Return<ReadRequest, ReadFailure, Scope.Scope> {
-  const body = yield* readBody(takes, incoming, files)
+  const body = yield* readBody(accepts, incoming, files)
   const all = yield* Effect.fromResult(parseQuery(incoming.query))
   const parameters = all.filter(([name]) => !passedOver.includes(name))
-  if (takes?.takes === "query") {
+  if (accepts?.accepts === "query") {
     const request = readNames(yield* Effect.fromResult(queryRecord(parameters)))
     incoming.source = "query"
     return { ...body, request }
@@ -56,15 +56,15 @@ export const readRequest = Effect.fnUntraced(function* readRequest(
 
 /** Checks content type, size and grammar, in that order. */
 const readBody = Effect.fnUntraced(function* readBody(
-  takes: Takes<unknown> | undefined,
+  accepts: Takes<unknown> | undefined,
   incoming: IncomingRequest,
   files: typeof MediaFiles.Service,
 ): Effect.fn.Return<ReadRequest, ReadFailure, Scope.Scope> {
   const { request } = incoming
-  switch (takes?.takes) {
+  switch (accepts?.accepts) {
     case "json":
     case "optional_json": {
-      const json = yield* takes.takes === "json" ? readJson(request) : readOptionalJson(request)
+      const json = yield* accepts.accepts === "json" ? readJson(request) : readOptionalJson(request)
       const command = readNames(json)
       incoming.source = "json"
       return { fingerprinted: command, request: command }
@@ -142,10 +142,10 @@ const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusa
     ? Effect.fail(bodyTooLarge)
     : request.arrayBuffer.pipe(
         Effect.provideService(MaxBodySize, bodyLimit),
-        Effect.mapBoth({ onFailure: readFailure, onSuccess: bytesOf }),
+        Effect.mapBoth({ onFailure: readFailure, onSuccess: toBytes }),
       )
 
-const bytesOf = (buffer: ArrayBuffer): Uint8Array => new Uint8Array(buffer)
+const toBytes = (buffer: ArrayBuffer): Uint8Array => new Uint8Array(buffer)
 
 const parseJson = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> => {
   const parsed = parseStrictJson(bytes)
@@ -221,7 +221,7 @@ const refusalOfForm: Readonly<Record<FormProblem["reason"], Refusal>> = {
 }
 
 /** The form's file; a form with anything else is refused. */
-const uploadOf = ({
+const toUpload = ({
   fields,
   file,
   moreFiles,
@@ -229,7 +229,7 @@ const uploadOf = ({
 }: Form): Result.Result<Upload, Refusal> => {
   if (file === undefined) return Result.fail(missingFile)
   if (fields.length + moreFiles + otherFiles > 0) return Result.fail(tooManyParts)
-  const fileName = keptFileName(file)
+  const fileName = storedFileName(file)
   if (file.content.size === 0) return Result.fail(file.name === "" ? missingFile : emptyFile)
   if (fileName === undefined) return Result.fail(unnamedFile)
   return Result.succeed({ fileName, content: file.content })
@@ -253,5 +253,5 @@ const readUpload = Effect.fnUntraced(function* readUpload(
   const form = yield* readForm(request, files, uploadLimits).pipe(
     Effect.catchTag("FormProblem", ({ reason }) => Effect.fail(refusalOfForm[reason])),
   )
-  return yield* Effect.fromResult(uploadOf(form))
+  return yield* Effect.fromResult(toUpload(form))
 })

@@ -2,7 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Option, References } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { clientAddressReader, normalAddress } from "../src/IncomingRequest.ts"
-import { Doors } from "./Doors.ts"
+import { HttpTestClients } from "./HttpTestClients.ts"
 import { aSender } from "./Records.ts"
 import { layerService } from "./Service.ts"
 
@@ -111,8 +111,11 @@ describe("the client's address", () => {
 
   it.effect("of a web-standard request comes from the embedder", () =>
     Effect.sync(() => {
-      const told = clientAddressReader({ trustProxy: false, clientAddress: () => "::ffff:9.9.9.9" })
-      assert.strictEqual(told(request(undefined)), "9.9.9.9")
+      const readAddress = clientAddressReader({
+        trustProxy: false,
+        clientAddress: () => "::ffff:9.9.9.9",
+      })
+      assert.strictEqual(readAddress(request(undefined)), "9.9.9.9")
     }),
   )
 
@@ -135,13 +138,13 @@ describe("behind a proxy that writes no address", () => {
   layer(service.pipe(Layer.provide(Logger.layer([logger]))))("a service", (it) => {
     it.effect("warns once an hour", () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const { token } = yield* aSender()
-        const ask = (forwarded: string) =>
+        const call = (forwarded: string) =>
           socket.call({ path: "/api/v2/me", token, headers: [["x-forwarded-for", forwarded]] })
-        yield* ask("203.0.113.7:51234")
-        yield* ask("1.2.3.4, unknown")
-        yield* ask("1.2.3.4, unknown again")
+        yield* call("203.0.113.7:51234")
+        yield* call("1.2.3.4, unknown")
+        yield* call("1.2.3.4, unknown again")
         assert.deepStrictEqual(entries, ['"unknown"'])
       }),
     )

@@ -12,13 +12,13 @@ export class Disk extends Context.Service<
     readonly directory: string
     /** Names of stored files and of temporary ones. */
     readonly files: Effect.Effect<{
-      readonly kept: ReadonlyArray<string>
+      readonly stored: ReadonlyArray<string>
       readonly temporary: ReadonlyArray<string>
     }>
     /** The free bytes that the disk reports; null for plenty. */
-    readonly says: { free: number | null; whole: number }
+    readonly reports: { free: number | null; whole: number }
     /** How often it was read. */
-    readonly looks: { count: number }
+    readonly checks: { count: number }
     /** Bytes of the temporary files. */
     readonly spooledBytes: Effect.Effect<number>
   }
@@ -29,31 +29,31 @@ export const layerDisk = Layer.unwrap(
   Effect.gen(function* () {
     const directory = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(join(tmpdir(), "media-"))),
-      (made) => Effect.promise(() => rm(made, { recursive: true })),
+      (created) => Effect.promise(() => rm(created, { recursive: true })),
     )
     const list = (name: string) => Effect.promise(() => readdir(join(directory, name)))
-    const sizeOf = (name: string) =>
+    const readSize = (name: string) =>
       Effect.promise(() =>
         stat(join(directory, "temporary", name)).then(
           ({ size }) => size,
           () => 0,
         ),
       )
-    const says: { free: number | null; whole: number } = { free: null, whole: 2 ** 40 }
-    const looks = { count: 0 }
-    const lookAtDisk = () => {
-      looks.count++
-      return Promise.resolve({ free: says.free ?? says.whole, whole: says.whole })
+    const reports: { free: number | null; whole: number } = { free: null, whole: 2 ** 40 }
+    const checks = { count: 0 }
+    const checkDisk = () => {
+      checks.count++
+      return Promise.resolve({ free: reports.free ?? reports.whole, whole: reports.whole })
     }
     return Layer.merge(
-      Layer.orDie(layerDiskMediaFiles({ directory, lookAtDisk })),
+      Layer.orDie(layerDiskMediaFiles({ directory, checkDisk })),
       Layer.succeed(Disk, {
         directory,
-        says,
-        looks,
-        files: Effect.all({ kept: list("files"), temporary: list("temporary") }),
+        reports,
+        checks,
+        files: Effect.all({ stored: list("files"), temporary: list("temporary") }),
         spooledBytes: Effect.map(
-          Effect.flatMap(list("temporary"), (names) => Effect.forEach(names, sizeOf)),
+          Effect.flatMap(list("temporary"), (names) => Effect.forEach(names, readSize)),
           (sizes) => sizes.reduce((sum, size) => sum + size, 0),
         ),
       }),

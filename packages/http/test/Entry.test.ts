@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { PageInput } from "@messaging-service/core"
 import type { CreateReminder, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, DeletedJson, json, query } from "../src/Entry.ts"
+import { jsonBody, DeletedJson, json, query } from "../src/Entry.ts"
 import { routeV1 } from "../src/v1/pipeline.ts"
 import { routeV2 } from "../src/v2/pipeline.ts"
 
@@ -12,7 +12,7 @@ const said = {
   id: "cancelMessage",
   summary: "Cancel",
   success: "It is cancelled.",
-  answer: bodyOf(DeletedJson, { id: 1, deleted: true }),
+  answer: jsonBody(DeletedJson, { id: 1, deleted: true }),
 } as const
 
 const route2 = routeV2("Messages")
@@ -88,7 +88,7 @@ describe("the types of an entry reject", () => {
     // @ts-expect-error -- `cursor` is missing
     const listed = query<ListPage>()(Schema.Struct({ limit: PageInput.fields.limit }))
     assert.deepStrictEqual(
-      [taken, lacking, more, within, other, listed].map(({ takes }) => takes),
+      [taken, lacking, more, within, other, listed].map(({ accepts }) => accepts),
       ["json", "json", "json", "json", "json", "query"],
     )
   })

@@ -2,22 +2,22 @@
 import { assert } from "@effect/vitest"
 import { http } from "@messaging-service/testkit/world"
 import { Effect } from "effect"
-import { Doors } from "./Doors.ts"
-import type { Answer, Call } from "./Doors.ts"
+import { HttpTestClients } from "./HttpTestClients.ts"
+import type { Answer, Call } from "./HttpTestClients.ts"
 import { operatorToken } from "./Service.ts"
 
 export { aPhone } from "@messaging-service/testkit/world"
 export const aPlan = http.aPlanInJson
 
-type Made = http.Made
-export type { Made }
+type Created = http.Created
+export type { Created }
 
 /** An operator's request through the socket. */
 export const operate = (call: Call) =>
-  Effect.flatMap(Doors, ({ socket }) => socket.call({ token: operatorToken, ...call }))
+  Effect.flatMap(HttpTestClients, ({ socket }) => socket.call({ token: operatorToken, ...call }))
 
 /** The answer's body, asserting that status. */
-export const bodyOf = <A>(answer: Answer, status: number): A => {
+export const expectBody = <A>(answer: Answer, status: number): A => {
   assert.strictEqual(answer.status, status, answer.text)
   return answer.body as A
 }
@@ -31,7 +31,7 @@ export const {
   aSender: senderWith,
 } = http.buildersWith(<Body>(path: string, json: unknown) =>
   Effect.map(operate({ method: "POST", path: `/admin/v1${path}`, json }), (answer) =>
-    bodyOf<Body>(answer, 201),
+    expectBody<Body>(answer, 201),
   ),
 )
 
@@ -39,22 +39,22 @@ export const {
 export const aSender = (fields?: Parameters<typeof senderWith>[0]) =>
   Effect.map(senderWith(fields), (sender) => ({ ...sender, token: sender.key.key }))
 
-export const revoke = (workspace: Made, key: Made) =>
+export const revoke = (workspace: Created, key: Created) =>
   Effect.map(
     operate({ method: "DELETE", path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}` }),
-    (answer) => bodyOf(answer, 200),
+    (answer) => expectBody(answer, 200),
   )
 
-export const change = (workspace: Made, fields: Readonly<Record<string, unknown>>) =>
+export const change = (workspace: Created, fields: Readonly<Record<string, unknown>>) =>
   Effect.map(
     operate({ method: "PATCH", path: `/admin/v1/workspaces/${workspace.id}`, json: fields }),
-    (answer) => bodyOf(answer, 200),
+    (answer) => expectBody(answer, 200),
   )
 
-export const remove = (workspace: Made) =>
+export const remove = (workspace: Created) =>
   Effect.map(
     operate({ method: "DELETE", path: `/admin/v1/workspaces/${workspace.id}` }),
-    (answer) => bodyOf(answer, 200),
+    (answer) => expectBody(answer, 200),
   )
 
 export const aText = { to: { phone: "+15550001234" }, text: "Hello" }
@@ -78,11 +78,11 @@ export interface PageBody<A> {
 export const advance = (seconds: number) =>
   Effect.map(
     operate({ method: "POST", path: "/admin/v1/simulator/clock/advance", json: { seconds } }),
-    (answer) => bodyOf(answer, 200),
+    (answer) => expectBody(answer, 200),
   )
 
 /** Waits until nothing is due or in flight. */
 export const settle = Effect.map(
   operate({ method: "POST", path: "/admin/v1/simulator/settle" }),
-  (answer) => bodyOf(answer, 200),
+  (answer) => expectBody(answer, 200),
 )

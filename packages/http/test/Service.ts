@@ -20,7 +20,7 @@ import { emulatorControls } from "../src/emulator.ts"
 import { HttpOptions, layerHttp } from "../src/index.ts"
 import type { DashboardFile, HttpSettings } from "../src/index.ts"
 import { layerDisk } from "./Disk.ts"
-import { Doors } from "./Doors.ts"
+import { HttpTestClients } from "./HttpTestClients.ts"
 
 export const operatorToken = "an operator's token"
 
@@ -86,7 +86,7 @@ export const layerService = ({
   egress = Egress.layerClosed,
 }: ServiceParts = {}) => {
   const all = { ...defaultSettings, ...settings }
-  return Doors.layer(all).pipe(
+  return HttpTestClients.layer(all).pipe(
     Layer.provideMerge(layerHttp),
     Layer.provideMerge(Layer.succeed(HttpOptions, all)),
     Layer.provideMerge(layerServer(createServer, { port: 0, host: "127.0.0.1" })),

@@ -84,7 +84,7 @@ describe("a query string", () => {
   )
 })
 
-const messagesOf = (result: Result.Result<unknown, Refusal>) =>
+const listMessages = (result: Result.Result<unknown, Refusal>) =>
   Result.match(result, {
     onSuccess: () => [],
     onFailure: ({ errors, message }) => [message, ...errors.map((each) => each.message)],
@@ -98,7 +98,7 @@ describe("parameters by name", () => {
           ["limit", "1"],
           ["limit", again],
         ])
-        assert.deepStrictEqual(messagesOf(refused), ["limit: must be given only once"])
+        assert.deepStrictEqual(listMessages(refused), ["limit: must be given only once"])
       }
     }),
   )
@@ -115,15 +115,15 @@ describe("parameters by name", () => {
 
   it.effect("are refused by an operation without a query", () =>
     Effect.sync(() => {
-      const given: QueryEntries = [
+      const args: QueryEntries = [
         ["limit", "0"],
         ["colour", "red"],
       ]
-      assert.deepStrictEqual(messagesOf(refuseQuery(given)), [
+      assert.deepStrictEqual(listMessages(refuseQuery(args)), [
         "limit: is not a known field",
         "colour: is not a known field",
       ])
-      assert.deepStrictEqual(messagesOf(refuseQuery([])), [])
+      assert.deepStrictEqual(listMessages(refuseQuery([])), [])
     }),
   )
 })

@@ -17,15 +17,15 @@ describe("the web-standard handler", () => {
     Effect.promise(async () => {
       const { dispose, handler } = toWebHandler(embedded, settings)
       const operator = { authorization: `Bearer ${operatorToken}` }
-      const made = await handler(
+      const created = await handler(
         new Request("https://shop.test/admin/v1/workspaces", {
           method: "POST",
           headers: { ...operator, "content-type": "application/json" },
           body: JSON.stringify({ name: "Embedded" }),
         }),
       )
-      assert.strictEqual(made.status, 201)
-      const { id } = (await made.json()) as { readonly id: number }
+      assert.strictEqual(created.status, 201)
+      const { id } = (await created.json()) as { readonly id: number }
       const read = await handler(
         new Request(`https://shop.test/admin/v1/workspaces/${id}`, { headers: operator }),
       )

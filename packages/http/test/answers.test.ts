@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
-import type { Call } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import type { Call } from "./HttpTestClients.ts"
 import { layerService, operatorToken, publicUrl } from "./Service.ts"
 import { aSender } from "./Records.ts"
 
@@ -37,16 +37,16 @@ layer(layerService())("every answer", (it) => {
     const title = `${call.method ?? "GET"} ${call.path} ${status}`
     it.effect(`${title} carries a request id, is JSON and is not stored`, () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        for (const door of [socket, web]) {
-          const answer = yield* door.call(call)
+        const { socket, web } = yield* HttpTestClients
+        for (const client of [socket, web]) {
+          const answer = yield* client.call(call)
           assert.strictEqual(answer.status, status, answer.text)
           assert.match(answer.headers["x-request-id"]!, requestId)
           assert.strictEqual(answer.headers["cache-control"], "no-store")
           assert.strictEqual(answer.headers["content-type"], "application/json")
           assert.notProperty(answer.headers, "x-client-request-id")
           if (status >= 400) {
-            const { code, docs, request_id } = errorOf(answer)
+            const { code, docs, request_id } = errorBody(answer)
             assert.strictEqual(request_id, answer.headers["x-request-id"])
             assert.strictEqual(docs, `${publicUrl}/docs/errors#${code}`)
           }
@@ -57,13 +57,13 @@ layer(layerService())("every answer", (it) => {
 
   it.effect("no two answers have the same request id", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const answers = yield* Effect.replicateEffect(socket.call({ path: "/health/live" }), 20)
       assert.strictEqual(new Set(answers.map((each) => each.headers["x-request-id"])).size, 20)
     }),
   )
 
-  for (const [what, given, comesBack] of [
+  for (const [what, text, comesBack] of [
     ["a client's request id", "order-17 / try 2", true],
     ["one of 100 characters", "r".repeat(100), true],
     ["one of 101 characters", "r".repeat(101), false],
@@ -73,10 +73,10 @@ layer(layerService())("every answer", (it) => {
   ] as const) {
     it.effect(`${what} ${comesBack ? "comes back" : "is ignored"}`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         for (const path of ["/health/live", "/nothing"]) {
-          const answer = yield* socket.call({ path, headers: [["X-Request-Id", given]] })
-          assert.strictEqual(answer.headers["x-client-request-id"], comesBack ? given : undefined)
+          const answer = yield* socket.call({ path, headers: [["X-Request-Id", text]] })
+          assert.strictEqual(answer.headers["x-client-request-id"], comesBack ? text : undefined)
           assert.match(answer.headers["x-request-id"]!, requestId)
         }
       }),
@@ -87,12 +87,12 @@ layer(layerService())("every answer", (it) => {
 layer(layerService())("the error object", (it) => {
   it.effect("has exactly the contract's fields", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const answer = yield* socket.call({ path: "/api/v2/me" })
       assert.deepStrictEqual(answer.body, {
         error: {
           code: "missing_api_key",
-          message: errorOf(answer).message,
+          message: errorBody(answer).message,
           field: null,
           docs: `${publicUrl}/docs/errors#missing_api_key`,
           request_id: answer.headers["x-request-id"],
@@ -103,7 +103,7 @@ layer(layerService())("the error object", (it) => {
 
   it.effect("reports the first of several problems as the error, the rest in errors", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       const answer = yield* socket.call({
         method: "POST",
@@ -112,7 +112,7 @@ layer(layerService())("the error object", (it) => {
         json: { to: { phone: "0155" }, text: " ", send_at: "tomorrow", extra: 1 },
       })
       assert.strictEqual(answer.status, 422)
-      const error = errorOf(answer)
+      const error = errorBody(answer)
       assert.deepInclude(error, { code: "invalid_phone", field: "to.phone" })
       assert.deepStrictEqual(
         error.errors?.map((each) => [Object.keys(each), each.field]),
@@ -127,11 +127,11 @@ layer(layerService())("the error object", (it) => {
 
   it.effect("carries the code's details", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender({ key: { scopes: ["media"] } })
       const answer = yield* socket.call({ path: "/api/v2/messages", token })
       assert.strictEqual(answer.status, 403)
-      assert.deepInclude(errorOf(answer), {
+      assert.deepInclude(errorBody(answer), {
         code: "missing_scope",
         required_scope: "messages:read",
       })
@@ -140,7 +140,7 @@ layer(layerService())("the error object", (it) => {
 
   it.effect("only a 401 carries the challenge, the operator's too", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       for (const [call, status] of everyKind) {
         const answer = yield* socket.call(call)
         assert.strictEqual(

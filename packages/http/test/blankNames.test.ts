@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
-import { aPlan, aSender, aText, bodyOf, operate } from "./Records.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import { aPlan, aSender, aText, expectBody, operate } from "./Records.ts"
 import { layerService } from "./Service.ts"
-import { aClient, call, saysNo } from "./v1/Asking.ts"
+import { aClient, call, assertRefusedV1 } from "./v1/Asking.ts"
 
 /** Includes a no-break space and an ideographic one. */
 const blank = " \t\u00a0\u3000"
@@ -11,7 +11,7 @@ const blank = " \t\u00a0\u3000"
 layer(layerService())("a name of white space only", (it) => {
   it.effect("is validation_failed for every kind of record", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token, workspace } = yield* aSender()
       const root = "/admin/v1/workspaces"
       const at = `${root}/${workspace.id}`
@@ -37,11 +37,11 @@ layer(layerService())("a name of white space only", (it) => {
           "name",
         ],
       ] as const
-      for (const [ask, method, path, json, field] of requests) {
-        const answer = yield* ask(
-          ask === operate ? { method, path, json } : { method, path, json, token },
+      for (const [request, method, path, json, field] of requests) {
+        const answer = yield* request(
+          request === operate ? { method, path, json } : { method, path, json, token },
         )
-        const { code, field: named } = errorOf(answer)
+        const { code, field: named } = errorBody(answer)
         assert.deepStrictEqual([code, named], ["validation_failed", field], `${method} ${path}`)
       }
     }),
@@ -54,9 +54,9 @@ layer(layerService())("a name of white space only", (it) => {
         token: credentials.api_key,
         json: { numbers: ["15550001234"], campaign_name: blank },
       })
-      bodyOf(campaign, 200)
+      expectBody(campaign, 200)
       const toGroup = { ...credentials, group_name: blank, msg: "Hello" }
-      saysNo(yield* call("send_msg/group/", { json: toGroup }), 400, "Invalid group name")
+      assertRefusedV1(yield* call("send_msg/group/", { json: toGroup }), 400, "Invalid group name")
     }),
   )
 })

@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "node:net"
-import { Doors, errorOf } from "./Doors.ts"
-import type { Call } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import type { Call } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
 import { aSender, aText } from "./Records.ts"
 
@@ -145,12 +145,12 @@ layer(layerService())("a JSON body", (it) => {
     for (const name of ["socket", "web"] as const) {
       it.effect(`${what} is ${code ?? "accepted"} over the ${name}`, () =>
         Effect.gen(function* () {
-          const { [name]: door } = yield* Doors
+          const { [name]: client } = yield* HttpTestClients
           const { token } = yield* aSender()
-          const answer = yield* door.call({ method: "POST", path, token, ...call })
+          const answer = yield* client.call({ method: "POST", path, token, ...call })
           assert.strictEqual(answer.status, status, answer.text)
-          if (code !== null) assert.strictEqual(errorOf(answer).code, code)
-          if (field !== undefined) assert.strictEqual(errorOf(answer).field, field)
+          if (code !== null) assert.strictEqual(errorBody(answer).code, code)
+          if (field !== undefined) assert.strictEqual(errorBody(answer).field, field)
         }),
       )
     }
@@ -158,18 +158,18 @@ layer(layerService())("a JSON body", (it) => {
 
   it.effect("a POST without any body is invalid_json", () =>
     Effect.gen(function* () {
-      const { socket, web } = yield* Doors
+      const { socket, web } = yield* HttpTestClients
       const { token } = yield* aSender()
-      for (const door of [socket, web]) {
-        const answer = yield* door.call({ method: "POST", path, token, headers: [jsonType] })
-        assert.strictEqual(errorOf(answer).code, "invalid_json")
+      for (const client of [socket, web]) {
+        const answer = yield* client.call({ method: "POST", path, token, headers: [jsonType] })
+        assert.strictEqual(errorBody(answer).code, "invalid_json")
       }
     }),
   )
 
   it.effect("the error gives the position of the fault and repeats nothing of the body", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       const answer = yield* socket.call({
         method: "POST",
@@ -178,7 +178,7 @@ layer(layerService())("a JSON body", (it) => {
         headers: [jsonType],
         body: '{"text": secret}',
       })
-      assert.match(errorOf(answer).message, /position 9/)
+      assert.match(errorBody(answer).message, /position 9/)
       assert.notInclude(answer.text, "secret")
     }),
   )
@@ -187,7 +187,7 @@ layer(layerService())("a JSON body", (it) => {
 interface Conversation {
   readonly text: string
   /** Bytes of the body that the connection accepted. */
-  readonly taken: number
+  readonly used: number
 }
 
 /** Sends a request's head and then its body in chunks as long as the server accepts them. */
@@ -212,7 +212,7 @@ const pour = (port: number, head: string, chunk: string, chunks: number): Promis
     socket.on("data", (data) => (text += data.toString()))
     // A server that has answered and stops reading may reset the remainder.
     socket.on("error", () => undefined)
-    socket.on("close", () => resolve({ text, taken: sent * chunk.length }))
+    socket.on("close", () => resolve({ text, used: sent * chunk.length }))
   })
 
 const head = (token: string, ...headers: ReadonlyArray<string>): string =>
@@ -227,39 +227,39 @@ const head = (token: string, ...headers: ReadonlyArray<string>): string =>
   ].join("\r\n")
 
 const lump = "x".repeat(65_536)
-const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+const encodeChunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 
 layer(layerService())("an endless body", (it) => {
   it.effect("is answered once it is too large, and then no longer read", () =>
     Effect.gen(function* () {
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const { token } = yield* aSender()
-      const { text, taken } = yield* Effect.promise(() =>
-        pour(port, head(token, "transfer-encoding: chunked"), chunkOf(lump), 100_000),
+      const { text, used } = yield* Effect.promise(() =>
+        pour(port, head(token, "transfer-encoding: chunked"), encodeChunk(lump), 100_000),
       )
       assert.match(text, /^HTTP\/1\.1 413 /)
       assert.include(text, "request_too_large")
       // The system's buffers accept more than the server reads.
-      assert.isBelow(taken, 64 * 1024 * 1024)
+      assert.isBelow(used, 64 * 1024 * 1024)
     }),
   )
 
   it.effect("is answered before it is read when its declared length is too large", () =>
     Effect.gen(function* () {
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const { token } = yield* aSender()
-      const { text, taken } = yield* Effect.promise(() =>
+      const { text, used } = yield* Effect.promise(() =>
         pour(port, head(token, "content-length: 10000000000"), "", 0),
       )
       assert.match(text, /^HTTP\/1\.1 413 /)
       assert.match(text, /^connection: close/im)
-      assert.strictEqual(taken, 0)
+      assert.strictEqual(used, 0)
     }),
   )
 
   it.effect("a client that waits for 100 Continue gets it", () =>
     Effect.gen(function* () {
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const { token } = yield* aSender()
       const json = JSON.stringify(aText)
       const { text } = yield* Effect.promise(() =>
@@ -281,7 +281,7 @@ layer(layerService())("an endless body", (it) => {
 
   it.effect("a client that asks for an upgrade is answered as usual", () =>
     Effect.gen(function* () {
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const { token } = yield* aSender()
       const json = JSON.stringify(aText)
       const { text } = yield* Effect.promise(() =>

@@ -5,9 +5,9 @@
 import { assert, layer } from "@effect/vitest"
 import { maximumErrors, sharedLimits } from "@messaging-service/core"
 import { Effect } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
-import type { Answer, Call } from "./Doors.ts"
-import { operationsOf, served } from "./openapi/Document.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import type { Answer, Call } from "./HttpTestClients.ts"
+import { listOperations, served } from "./openapi/Document.ts"
 import type { DocumentObject, Json, Placed } from "./openapi/Document.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { aClient } from "./v1/Asking.ts"
@@ -21,7 +21,7 @@ const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The field names of an operation's JSON body; undefined without such a body. */
-const fieldsOf = (document: DocumentObject, { operation }: Placed) => {
+const toFields = (document: DocumentObject, { operation }: Placed) => {
   const schema = operation.requestBody?.content["application/json"]?.schema
   if (schema === undefined) return undefined
   const name = String(schema["$ref"] ?? "").replace("#/components/schemas/", "")
@@ -94,7 +94,7 @@ const withinBounds = (answer: Answer, what: string) => {
     assert.isAtMost(value.length, 1000, `${what}: ${name}`)
   }
   if (!page && "error" in (answer.body as object)) {
-    assert.isAtMost((errorOf(answer).errors ?? []).length, maximumErrors, what)
+    assert.isAtMost((errorBody(answer).errors ?? []).length, maximumErrors, what)
   }
 }
 
@@ -111,7 +111,7 @@ const caller = ({ path }: Placed) =>
     return { token: operator ? operatorToken : token, first: "", clientId: 0, number, workspace }
   })
 
-const pathOf = (
+const toPath = (
   { path }: Placed,
   { number, workspace }: { readonly number: { readonly id: number }; readonly workspace: { readonly id: number } }, // prettier-ignore
 ) =>
@@ -126,16 +126,16 @@ layer(layerService())("every operation", (it) => {
   for (const [what, fill] of Object.entries(bodies)) {
     it.effect(`answers a body full of ${what} within bounds`, () =>
       Effect.gen(function* () {
-        const { web } = yield* Doors
+        const { web } = yield* HttpTestClients
         const document = yield* served
-        let asked = 0
-        for (const placed of operationsOf(document)) {
-          const fields = fieldsOf(document, placed)
+        let requests = 0
+        for (const placed of listOperations(document)) {
+          const fields = toFields(document, placed)
           if (fields === undefined) continue
           const by = yield* caller(placed)
           const answer = yield* web.call({
             method: placed.method,
-            path: pathOf(placed, by),
+            path: toPath(placed, by),
             token: by.token,
             headers: [jsonType],
             body: fill(
@@ -146,49 +146,49 @@ layer(layerService())("every operation", (it) => {
           withinBounds(answer, `${placed.method} ${placed.path}`)
           // The operation answers: the body was read.
           assert.notStrictEqual(answer.status, 413, `${placed.method} ${placed.path}`)
-          asked++
+          requests++
         }
-        assert.isAbove(asked, 25)
+        assert.isAbove(requests, 25)
       }),
     )
   }
 
   it.effect("refuses a body of more than 10,000 values, and stops reading there", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
-      const most = sharedLimits.jsonValues.whole
-      let asked = 0
-      for (const placed of operationsOf(yield* served)) {
-        if (fieldsOf(yield* served, placed) === undefined) continue
+      const { web } = yield* HttpTestClients
+      const max = sharedLimits.jsonValues.whole
+      let requests = 0
+      for (const placed of listOperations(yield* served)) {
+        if (toFields(yield* served, placed) === undefined) continue
         const by = yield* caller(placed)
         const answer = yield* web.call({
           method: placed.method,
-          path: pathOf(placed, by),
+          path: toPath(placed, by),
           token: by.token,
           headers: [jsonType],
-          body: `{"a":[${"{},".repeat(most - 1)}?`,
+          body: `{"a":[${"{},".repeat(max - 1)}?`,
         })
         const what = `${placed.method} ${placed.path}: ${answer.text.slice(0, 200)}`
         assert.strictEqual(answer.status, 413, what)
         if (placed.path.startsWith("/api/v1"))
           assert.include(answer.text, "Request too large", what)
         else {
-          const { code, message } = errorOf(answer)
+          const { code, message } = errorBody(answer)
           assert.deepStrictEqual(
             [code, message],
-            ["request_too_large", `The body holds more than ${most} values.`],
+            ["request_too_large", `The body holds more than ${max} values.`],
             what,
           )
         }
-        asked++
+        requests++
       }
-      assert.isAbove(asked, 25)
+      assert.isAbove(requests, 25)
     }),
   )
 
   it.effect("answers a full query and full headers within bounds", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const document = yield* served
       const queries = [
         `${"%01".repeat(25_000)}=1`,
@@ -206,10 +206,10 @@ layer(layerService())("every operation", (it) => {
         ["content-encoding", long],
         ["range", `bytes=${long}`],
       ]
-      for (const placed of operationsOf(document)) {
+      for (const placed of listOperations(document)) {
         if (placed.method === "DELETE" || placed.path.endsWith("/settle")) continue
         const by = yield* caller(placed)
-        const path = pathOf(placed, by)
+        const path = toPath(placed, by)
         const call = (overrides: Partial<Call>) =>
           web.call({ method: placed.method, path, token: by.token, ...overrides })
         for (const query of queries) {
@@ -226,17 +226,17 @@ layer(layerService())("every operation", (it) => {
 
   it.effect("a version 1 form has at most 1,000 entries", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const { credentials } = yield* aClient()
       const { api_key, client_id } = credentials
-      const most = sharedLimits.formEntries.whole
+      const max = sharedLimits.formEntries.whole
       const entries = (count: number) => [
         ["client_id", String(client_id)] as const,
         ["api_key", api_key] as const,
         ...Array.from({ length: count - 2 }, () => ["u", "1"] as const),
       ]
       const statuses: Array<number> = []
-      for (const count of [most, most + 1]) {
+      for (const count of [max, max + 1]) {
         const kinds: ReadonlyArray<Partial<Call>> = [
           {
             headers: [["content-type", "application/x-www-form-urlencoded"]],
@@ -262,13 +262,13 @@ layer(layerService())("every operation", (it) => {
 
   it.effect("a query of version 2 has at most 1,000 parameters", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const { workspace } = yield* aSender()
       const { key } = yield* aKey(workspace)
       const query = Array.from({ length: 1001 }, (_, at) => `u${at}`).join("&")
       const answer = yield* web.call({ path: `/api/v2/messages?${query}`, token: key })
       assert.deepStrictEqual(
-        [answer.status, errorOf(answer).code, errorOf(answer).message],
+        [answer.status, errorBody(answer).code, errorBody(answer).message],
         [400, "validation_failed", "The query string has more than 1000 parameters."],
       )
     }),

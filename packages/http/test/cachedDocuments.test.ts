@@ -2,7 +2,7 @@ import { assert, layer, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { request } from "node:http"
 import { gunzipSync } from "node:zlib"
-import { Doors } from "./Doors.ts"
+import { HttpTestClients } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
 
 const paths = ["/docs", "/docs/errors", "/openapi.json"]
@@ -15,7 +15,7 @@ interface RawAnswer {
 
 /** The raw bytes from the socket. */
 const rawGet = (path: string, headers: Readonly<Record<string, string>>, method = "GET") =>
-  Effect.flatMap(Doors, ({ port }) =>
+  Effect.flatMap(HttpTestClients, ({ port }) =>
     Effect.promise<RawAnswer>(
       () =>
         new Promise((resolve, reject) => {
@@ -59,9 +59,9 @@ layer(layerService())("the documents of the API", (it) => {
     it.effect(`${path} is cached by its tag: 304 without a body for a caller that has it`, () =>
       Effect.gen(function* () {
         const { headers } = yield* rawGet(path, { "accept-encoding": "gzip" })
-        const kept = ["cache-control", "etag", "vary"].map((name) => [name, headers[name]])
-        assert.deepStrictEqual(kept[0], ["cache-control", "no-cache"])
-        assert.deepStrictEqual(kept[2], ["vary", "Accept-Encoding"])
+        const cacheHeaders = ["cache-control", "etag", "vary"].map((name) => [name, headers[name]])
+        assert.deepStrictEqual(cacheHeaders[0], ["cache-control", "no-cache"])
+        assert.deepStrictEqual(cacheHeaders[2], ["vary", "Accept-Encoding"])
         const tag = String(headers["etag"])
         assert.match(tag, /^W\/"[\w-]{43}"$/)
         for (const named of [tag, tag.slice(2), `"other", ${tag}`, "*"]) {
@@ -69,8 +69,8 @@ layer(layerService())("the documents of the API", (it) => {
             const again = yield* rawGet(path, { "if-none-match": named }, method)
             assert.deepStrictEqual([again.status, again.bytes.length], [304, 0], named)
             assert.deepStrictEqual(
-              kept.map(([name = ""]) => [name, again.headers[String(name)]]),
-              kept,
+              cacheHeaders.map(([name = ""]) => [name, again.headers[String(name)]]),
+              cacheHeaders,
             )
             assert.strictEqual(
               again.headers["content-security-policy"],
@@ -88,7 +88,7 @@ layer(layerService())("the documents of the API", (it) => {
 
     it.effect(`${path}: a refusal is not cached`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         for (const call of [{ path, method: "POST" }, { path: `${path}/x` }]) {
           const { headers } = yield* socket.call(call)
           assert.strictEqual(headers["cache-control"], "no-store")
@@ -112,7 +112,7 @@ layer(layerService())("the documents of the API", (it) => {
 
   it.effect("behave the same through the web handler", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const first = yield* web.call({ path: "/openapi.json" })
       const headers = [["If-None-Match", String(first.headers["etag"])]] as const
       const again = yield* web.call({ path: "/openapi.json", headers })

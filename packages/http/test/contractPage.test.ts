@@ -4,7 +4,7 @@ import { catalogue } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readFile, readdir } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import { operationsOf, served } from "./openapi/Document.ts"
+import { listOperations, served } from "./openapi/Document.ts"
 import { layerService } from "./Service.ts"
 
 const docs = resolve(import.meta.dirname, "../../../docs")
@@ -18,11 +18,11 @@ const read = async () => {
 const page = Effect.promise(read)
 
 /** The keys of all objects under that key in the document. */
-const namesUnder = (wanted: string, value: unknown): ReadonlyArray<string> =>
+const namesUnder = (expected: string, value: unknown): ReadonlyArray<string> =>
   typeof value === "object" && value !== null
     ? Object.entries(value).flatMap(([key, inner]: [string, unknown]) => [
-        ...(key === wanted ? Object.keys(inner as object) : []),
-        ...(/^examples?$/.test(key) ? [] : namesUnder(wanted, inner)),
+        ...(key === expected ? Object.keys(inner as object) : []),
+        ...(/^examples?$/.test(key) ? [] : namesUnder(expected, inner)),
       ])
     : []
 
@@ -31,7 +31,7 @@ describe("the contract", () => {
     it.effect("has every operation", () =>
       Effect.gen(function* () {
         const text = (yield* page).replaceAll(/\s+/g, " ")
-        const missing = operationsOf(yield* served)
+        const missing = listOperations(yield* served)
           .map(({ method, path }) => ({ method, path: path.replace(/\/$/, "") }))
           .filter(({ method, path }) =>
             path.startsWith("/api/v1/")

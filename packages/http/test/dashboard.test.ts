@@ -1,12 +1,12 @@
 /** The dashboard's pages and files (contract: Dashboard). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
-import type { Call } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import type { Call } from "./HttpTestClients.ts"
 import { dashboardFiles, layerService } from "./Service.ts"
 
-const ask = (path: string, headers: Call["headers"] = [], method = "GET") =>
-  Effect.flatMap(Doors, ({ socket }) => socket.call({ path, headers, method }))
+const request = (path: string, headers: Call["headers"] = [], method = "GET") =>
+  Effect.flatMap(HttpTestClients, ({ socket }) => socket.call({ path, headers, method }))
 
 const page = '<meta content="/"><script src="/assets/main-1a2b.js"></script>'
 
@@ -21,7 +21,7 @@ layer(layerService())("the dashboard", (it) => {
         "/w/1/messages",
         "/service",
       ]) {
-        const answer = yield* ask(path, [["accept-encoding", "br"]])
+        const answer = yield* request(path, [["accept-encoding", "br"]])
         assert.strictEqual(answer.status, 200)
         assert.strictEqual(answer.text, page)
         assert.deepInclude(answer.headers, {
@@ -34,7 +34,7 @@ layer(layerService())("the dashboard", (it) => {
           "x-content-type-options": "nosniff",
           "x-frame-options": "DENY",
         })
-        const again = yield* ask(path, [["if-none-match", answer.headers["etag"] ?? ""]])
+        const again = yield* request(path, [["if-none-match", answer.headers["etag"] ?? ""]])
         assert.deepStrictEqual([again.status, again.text], [304, ""])
       }
     }),
@@ -53,12 +53,12 @@ layer(layerService())("the dashboard", (it) => {
         "/api/v3",
         "/%69con.svg",
       ]) {
-        const answer = yield* ask(path)
+        const answer = yield* request(path)
         assert.strictEqual(answer.status, 404, path)
-        assert.strictEqual(errorOf(answer).code, "not_found")
+        assert.strictEqual(errorBody(answer).code, "not_found")
       }
       for (const method of ["POST", "DELETE"]) {
-        assert.strictEqual((yield* ask("/", [], method)).status, 404)
+        assert.strictEqual((yield* request("/", [], method)).status, 404)
       }
     }),
   )
@@ -71,7 +71,7 @@ layer(layerService())("the dashboard", (it) => {
         ["GZIP;q=0.5, br", "br", "br", '"main-br"'],
       ] as const
       for (const [accepted, text, coding, etag] of copies) {
-        const answer = yield* ask("/assets/main-1a2b.js", [["accept-encoding", accepted]])
+        const answer = yield* request("/assets/main-1a2b.js", [["accept-encoding", accepted]])
         assert.strictEqual(answer.text, text)
         assert.strictEqual(answer.headers["content-encoding"], coding)
         assert.deepInclude(answer.headers, {
@@ -81,9 +81,9 @@ layer(layerService())("the dashboard", (it) => {
           "cache-control": "public, max-age=31536000, immutable",
         })
       }
-      const known = yield* ask("/assets/main-1a2b.js", [["if-none-match", '"a", W/"main"']])
+      const known = yield* request("/assets/main-1a2b.js", [["if-none-match", '"a", W/"main"']])
       assert.strictEqual(known.status, 304)
-      const head = yield* ask("/icon.svg", [], "HEAD")
+      const head = yield* request("/icon.svg", [], "HEAD")
       assert.deepStrictEqual([head.status, head.text], [200, ""])
       assert.strictEqual(head.headers["content-length"], "6")
     }),
@@ -95,7 +95,7 @@ const mounted = "https://shop.example/inner/messaging"
 layer(layerService({ settings: { publicUrl: mounted } }))("below a base path", (it) => {
   it.effect("the page names its files by that path", () =>
     Effect.gen(function* () {
-      const answer = yield* ask("/w/1")
+      const answer = yield* request("/w/1")
       assert.strictEqual(answer.text, page.replaceAll('="/', '="/inner/messaging/'))
     }),
   )
@@ -110,13 +110,13 @@ const counted = () => {
 layer(layerService({ settings: { dashboard: counted } }))("the files", (it) => {
   it.effect("are loaded by the first page, and again only when that failed", () =>
     Effect.gen(function* () {
-      yield* ask("/health/live")
-      yield* ask("/unknown")
-      yield* ask("/admin/v1/session")
+      yield* request("/health/live")
+      yield* request("/unknown")
+      yield* request("/admin/v1/session")
       assert.strictEqual(loads, 0)
-      assert.strictEqual((yield* ask("/")).status, 500)
-      assert.strictEqual((yield* ask("/")).status, 200)
-      assert.strictEqual((yield* ask("/icon.svg")).status, 200)
+      assert.strictEqual((yield* request("/")).status, 500)
+      assert.strictEqual((yield* request("/")).status, 200)
+      assert.strictEqual((yield* request("/icon.svg")).status, 200)
       assert.strictEqual(loads, 2)
     }),
   )

@@ -6,7 +6,7 @@ import { dispose, handler } from "./embedding.ts"
 const besides = (name: string) =>
   Effect.promise(() => readFile(new URL(name, import.meta.url), "utf8"))
 
-const ask = (
+const request = (
   path: string,
   token: string,
   json?: unknown,
@@ -34,17 +34,20 @@ describe("the README's example", () => {
     Effect.promise(async () => {
       const operator = "an operator's secret"
       const workspaces = "/admin/v1/workspaces"
-      const { body: workspace } = await ask(workspaces, operator, { name: "Shop" })
+      const { body: workspace } = await request(workspaces, operator, { name: "Shop" })
       const inside = `${workspaces}/${String(workspace["id"])}`
-      await ask(`${inside}/numbers`, operator, { platform: "whatsapp", phone: "+15550100001" })
-      const { body: made } = await ask(`${inside}/keys`, operator, { version: 2, name: "Till" })
-      const key = String(made["key"])
+      await request(`${inside}/numbers`, operator, { platform: "whatsapp", phone: "+15550100001" })
+      const { body: created } = await request(`${inside}/keys`, operator, {
+        version: 2,
+        name: "Till",
+      })
+      const key = String(created["key"])
       const message = { to: { phone: "+15550100002" }, text: "Hello" }
-      const sent = await ask("/api/v2/messages", key, message)
+      const sent = await request("/api/v2/messages", key, message)
       assert.strictEqual(sent.status, 202)
-      const read = await ask(`/api/v2/messages/${String(sent.body["id"])}`, key)
+      const read = await request(`/api/v2/messages/${String(sent.body["id"])}`, key)
       assert.strictEqual(read.body["text"], "Hello")
-      const refused = await ask("/api/v2/me", "nonsense")
+      const refused = await request("/api/v2/me", "nonsense")
       const { docs } = refused.body["error"] as { readonly docs: string }
       assert.strictEqual(docs, "https://messages.example.com/docs/errors#invalid_api_key")
       await dispose()

@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Admission, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer, Logger, References } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { aText, operate } from "./Records.ts"
 
@@ -58,30 +58,33 @@ describe("a fault", () => {
     for (const what of ["store", "defect"]) {
       it.effect(`of the ${what} is internal_error with the request id and no detail`, () =>
         Effect.gen(function* () {
-          const { socket, web } = yield* Doors
-          for (const door of [socket, web]) {
+          const { socket, web } = yield* HttpTestClients
+          for (const client of [socket, web]) {
             lines.length = 0
-            const answer = yield* door.call({
+            const answer = yield* client.call({
               method: "POST",
               path: "/api/v2/messages?text=private",
               token: `${secret}_${what}`,
               json: aText,
             })
             assert.strictEqual(answer.status, 500)
-            assert.deepStrictEqual(Object.keys(errorOf(answer)), [
+            assert.deepStrictEqual(Object.keys(errorBody(answer)), [
               "code",
               "message",
               "field",
               "docs",
               "request_id",
             ])
-            assert.strictEqual(errorOf(answer).code, "internal_error")
+            assert.strictEqual(errorBody(answer).code, "internal_error")
             assert.notMatch(answer.text, /bug|refused|admit/)
 
             assert.lengthOf(lines, 1)
             const { level, annotations, text } = lines[0]!
             // An absent store is logged once a minute; the other lines are debug.
-            assert.include(what === "store" && door === web ? ["Error", "Debug"] : ["Error"], level)
+            assert.include(
+              what === "store" && client === web ? ["Error", "Debug"] : ["Error"],
+              level,
+            )
             const { duration_ms, ...known } = annotations
             assert.isNumber(duration_ms)
             assert.deepStrictEqual(known, {
@@ -101,18 +104,18 @@ describe("a fault", () => {
 
     it.effect("of a store without capacity is service_unavailable with Retry-After", () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        for (const door of [socket, web]) {
+        const { socket, web } = yield* HttpTestClients
+        for (const client of [socket, web]) {
           lines.length = 0
-          const answer = yield* door.call({ path: "/api/v2/messages", token: `${secret}_busy` })
+          const answer = yield* client.call({ path: "/api/v2/messages", token: `${secret}_busy` })
           assert.strictEqual(answer.status, 503)
-          assert.strictEqual(errorOf(answer).code, "service_unavailable")
+          assert.strictEqual(errorBody(answer).code, "service_unavailable")
           assert.strictEqual(answer.headers["retry-after"], "2")
           assert.deepStrictEqual(
             lines.map(({ level }) => level),
-            [door === socket ? "Warn" : "Debug"],
+            [client === socket ? "Warn" : "Debug"],
           )
-          const version1 = yield* door.call({
+          const version1 = yield* client.call({
             method: "POST",
             path: "/api/v1/report/",
             json: { client_id: 1, api_key: "0".repeat(40) },
@@ -126,7 +129,7 @@ describe("a fault", () => {
 
     it.effect("in counting leaves an unknown path a 404", () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         lines.length = 0
         const answer = yield* socket.call({ path: "/api/v2/nothing", token: secret })
         assert.strictEqual(answer.status, 404)

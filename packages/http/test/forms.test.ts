@@ -5,8 +5,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Disk } from "./Disk.ts"
-import { Doors, errorOf } from "./Doors.ts"
-import type { Answer, Call } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import type { Answer, Call } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
 import { aClient } from "./v1/Asking.ts"
 import type { Client } from "./v1/Asking.ts"
@@ -116,12 +116,12 @@ const formBody = ({ contentType, end, parts }: Written, first = ""): Partial<Cal
 })
 
 /** Version 1 finds its credentials in the form, before the rest. */
-const credentialsOf = ({ credentials }: Client, written: Written) => {
-  const given = /boundary="?([^"]*)/.exec(written.contentType ?? "")?.[1] ?? boundary
+const getCredentials = ({ credentials }: Client, written: Written) => {
+  const text = /boundary="?([^"]*)/.exec(written.contentType ?? "")?.[1] ?? boundary
   return Object.entries(credentials)
     .map(([name, value]) => part(disposition(`; name="${name}"`), String(value)))
     .join("")
-    .replaceAll(`--${boundary}`, `--${given}`)
+    .replaceAll(`--${boundary}`, `--${text}`)
 }
 
 const pathsV1 = ["media/upload", "send_msg", "send_msg/multi", "schedule_msg", "me"]
@@ -136,26 +136,26 @@ layer(layerService())("a multipart form", (it) => {
   for (const [what, written] of Object.entries(malformed)) {
     it.effect(`with ${what} is the caller's fault in both versions, and leaves no file`, () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
+        const { socket, web } = yield* HttpTestClients
         const { files } = yield* Disk
         const before = yield* files
         const { token } = yield* aSender()
         const client = yield* aClient()
-        for (const door of [socket, web]) {
-          const answer = yield* door.call({
+        for (const httpClient of [socket, web]) {
+          const answer = yield* httpClient.call({
             method: "POST",
             path: mediaPath,
             token,
             ...formBody(written),
           })
-          const { code, field } = errorOf(answer)
+          const { code, field } = errorBody(answer)
           assert.deepStrictEqual([answer.status, code, field], [400, "validation_failed", "file"])
           for (const path of pathsV1) {
             refusedV1(
-              yield* door.call({
+              yield* httpClient.call({
                 method: "POST",
                 path: `/api/v1/${path}/`,
-                ...formBody(written, credentialsOf(client, written)),
+                ...formBody(written, getCredentials(client, written)),
               }),
             )
           }
@@ -168,22 +168,22 @@ layer(layerService())("a multipart form", (it) => {
   for (const [what, written] of Object.entries(readable)) {
     it.effect(`with ${what} is read in both versions`, () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
+        const { socket, web } = yield* HttpTestClients
         const { files } = yield* Disk
         const { token } = yield* aSender()
         const client = yield* aClient()
-        for (const door of [socket, web]) {
-          const second = yield* door.call({
+        for (const httpClient of [socket, web]) {
+          const second = yield* httpClient.call({
             method: "POST",
             path: mediaPath,
             token,
             ...formBody(written),
           })
           assert.strictEqual(second.status, 201, second.text)
-          const first = yield* door.call({
+          const first = yield* httpClient.call({
             method: "POST",
             path: "/api/v1/media/upload/",
-            ...formBody(written, credentialsOf(client, written)),
+            ...formBody(written, getCredentials(client, written)),
           })
           assert.strictEqual(first.status, 200, first.text)
         }
@@ -194,8 +194,8 @@ layer(layerService())("a multipart form", (it) => {
 
   const whole = `${part(disposition('; name="a"'))}${aFile}--${boundary}--`
 
-  const asked = (body: string) =>
-    Effect.flatMap(Doors, ({ web }) =>
+  const request = (body: string) =>
+    Effect.flatMap(HttpTestClients, ({ web }) =>
       web.call({
         method: "POST",
         path: "/api/v1/me/",
@@ -208,7 +208,7 @@ layer(layerService())("a multipart form", (it) => {
     Effect.gen(function* () {
       const { files } = yield* Disk
       const before = yield* files
-      for (let at = 0; at < whole.length; at++) refusedV1(yield* asked(whole.slice(0, at)))
+      for (let at = 0; at < whole.length; at++) refusedV1(yield* request(whole.slice(0, at)))
       assert.deepStrictEqual(yield* files, before)
     }),
   )
@@ -219,7 +219,7 @@ layer(layerService())("a multipart form", (it) => {
       const before = yield* files
       for (let at = 0; at < whole.length; at++) {
         for (const byte of ["\r", "\n", "-", ":", '"', "\0"]) {
-          const answer = yield* asked(`${whole.slice(0, at)}${byte}${whole.slice(at + 1)}`)
+          const answer = yield* request(`${whole.slice(0, at)}${byte}${whole.slice(at + 1)}`)
           // A form that is still readable lacks credentials.
           assert.strictEqual(answer.status, 400, answer.text)
         }

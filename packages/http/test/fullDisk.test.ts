@@ -6,9 +6,9 @@ import { assert, layer } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "./Disk.ts"
-import { Doors, errorOf } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
-import { aClient, aText, answered, ask, call, saysNo, withFile } from "./v1/Asking.ts"
+import { aClient, aText, answered, request, call, assertRefusedV1, withFile } from "./v1/Asking.ts"
 import { aPart, post, upload } from "./v2/Uploading.ts"
 import { aSender } from "./Records.ts"
 
@@ -29,14 +29,17 @@ const layerWeb = Layer.succeed(Egress, {
 })
 
 /** Sets the free space that the disk reports during an effect. */
-const withDisk = <A, E, R>(says: { free: number; whole: number }, done: Effect.Effect<A, E, R>) =>
+const withDisk = <A, E, R>(
+  message: { free: number; whole: number },
+  done: Effect.Effect<A, E, R>,
+) =>
   Effect.gen(function* () {
     const disk = yield* Disk
-    const before = { ...disk.says }
-    Object.assign(disk.says, says)
+    const before = { ...disk.reports }
+    Object.assign(disk.reports, message)
     return yield* Effect.ensuring(
       done,
-      Effect.sync(() => Object.assign(disk.says, before)),
+      Effect.sync(() => Object.assign(disk.reports, before)),
     )
   })
 
@@ -50,7 +53,7 @@ layer(layerService({ egress: layerWeb }))("a disk with less free space than its 
       yield* upload(token, { bytes: "x".repeat(1000) })
       const before = yield* files
       const refused = yield* withDisk(large, post(token, [aPart()]))
-      const { code, ...rest } = errorOf(refused)
+      const { code, ...rest } = errorBody(refused)
       assert.deepStrictEqual([refused.status, code], [503, "service_unavailable"])
       assert.notProperty(rest, "used")
       assert.strictEqual(refused.headers["retry-after"], "60")
@@ -87,16 +90,16 @@ layer(layerService({ egress: layerWeb }))("a disk with less free space than its 
       yield* withDisk(
         large,
         Effect.gen(function* () {
-          saysNo(yield* call("media/upload/", withFile(credentials, [{}])), 503, full)
+          assertRefusedV1(yield* call("media/upload/", withFile(credentials, [{}])), 503, full)
           const sent = withFile({ ...credentials, ...aText, msg_type: 2 }, [{}])
-          saysNo(yield* call("send_msg/", sent), 503, full)
-          saysNo(yield* ask("send_msg/", link), 503, full)
-          answered(yield* ask("send_msg/", { ...credentials, ...aText }))
+          assertRefusedV1(yield* call("send_msg/", sent), 503, full)
+          assertRefusedV1(yield* request("send_msg/", link), 503, full)
+          answered(yield* request("send_msg/", { ...credentials, ...aText }))
         }),
       )
       assert.deepStrictEqual(yield* files, before)
       assert.strictEqual(fetched.count, 0)
-      answered(yield* ask("send_msg/", link))
+      answered(yield* request("send_msg/", link))
       assert.strictEqual(fetched.count, 1)
     }),
   )
@@ -104,28 +107,28 @@ layer(layerService({ egress: layerWeb }))("a disk with less free space than its 
   it.effect("is read again while a file arrives", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
-      const { files, looks } = yield* Disk
+      const { files, checks } = yield* Disk
       const before = yield* files
-      looks.count = 0
+      checks.count = 0
       yield* upload(token, { bytes: new Uint8Array(8 * mebibyte) })
-      assert.isAtLeast(looks.count, 8)
-      assert.isAtMost(looks.count, 12)
-      assert.strictEqual((yield* files).kept.length, before.kept.length + 1)
+      assert.isAtLeast(checks.count, 8)
+      assert.isAtMost(checks.count, 12)
+      assert.strictEqual((yield* files).stored.length, before.stored.length + 1)
     }),
   )
 
   it.effect("is read once in five seconds for readiness, however many callers ask", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
-      const { files, looks } = yield* Disk
+      const { socket } = yield* HttpTestClients
+      const { files, checks } = yield* Disk
       yield* socket.call({ path: "/health/ready" })
-      const before = looks.count
+      const before = checks.count
       const answers = yield* Effect.all(
         Array.from({ length: 50 }, () => socket.call({ path: "/health/ready" })),
         { concurrency: 10 },
       )
       assert.isTrue(answers.every(({ status }) => status === 200))
-      assert.isAtMost(looks.count - before, 1)
+      assert.isAtMost(checks.count - before, 1)
       assert.deepStrictEqual((yield* files).temporary, [])
     }),
   )

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { MediaFiles, MediaFilesError, RealTime, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Duration, Effect, Layer } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
 import { storeChanged } from "@messaging-service/testkit"
 
@@ -38,28 +38,28 @@ const paths = ["/health/live", "/health/ready"]
 layer(layerService({ ports: Layer.mergeAll(moodyStore, moodyDisk, hastyTime) }))("health", (it) => {
   it.effect("is ok without any credentials, with HEAD and a trailing slash too", () =>
     Effect.gen(function* () {
-      const { socket, web } = yield* Doors
-      for (const door of [socket, web]) {
+      const { socket, web } = yield* HttpTestClients
+      for (const client of [socket, web]) {
         for (const path of paths) {
-          const answer = yield* door.call({ path })
+          const answer = yield* client.call({ path })
           assert.strictEqual(answer.status, 200)
           assert.strictEqual(answer.text, '{"status":"ok"}')
-          const head = yield* door.call({ path: `${path}/?x=%`, method: "HEAD" })
+          const head = yield* client.call({ path: `${path}/?x=%`, method: "HEAD" })
           assert.deepStrictEqual([head.status, head.text], [200, ""])
         }
       }
     }),
   )
 
-  for (const [what, mood] of [
+  for (const [what, outcome] of [
     ["does not answer", Effect.fail(new StoreUnavailable({ operation: "ping", cause: null }))],
     ["fails in a way of its own", Effect.die(new Error("a bug"))],
     ["keeps silent", Effect.never],
   ] as const) {
     it.effect(`a store that ${what} is unavailable, while the process lives on`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
-        ping = mood
+        const { socket } = yield* HttpTestClients
+        ping = outcome
         const ready = yield* socket.call({ path: "/health/ready" })
         assert.strictEqual(ready.status, 503)
         assert.strictEqual(ready.text, '{"status":"unavailable"}')
@@ -70,14 +70,14 @@ layer(layerService({ ports: Layer.mergeAll(moodyStore, moodyDisk, hastyTime) }))
     )
   }
 
-  for (const [what, mood] of [
+  for (const [what, outcome] of [
     ["takes nothing", Effect.fail(new MediaFilesError({ reason: "full" }))],
     ["keeps silent", Effect.never],
   ] as const) {
     it.effect(`a disk that ${what} is unavailable, while the process lives on`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
-        writing = mood
+        const { socket } = yield* HttpTestClients
+        writing = outcome
         const ready = yield* socket.call({ path: "/health/ready" })
         assert.deepStrictEqual([ready.status, ready.text], [503, '{"status":"unavailable"}'])
         assert.strictEqual((yield* socket.call({ path: "/health/live" })).status, 200)
@@ -89,11 +89,11 @@ layer(layerService({ ports: Layer.mergeAll(moodyStore, moodyDisk, hastyTime) }))
 
   it.effect("knows no other method or path", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const wrong = yield* socket.call({ method: "POST", path: "/health/live", body: "{}" })
-      assert.strictEqual(errorOf(wrong).code, "method_not_allowed")
+      assert.strictEqual(errorBody(wrong).code, "method_not_allowed")
       const unknown = yield* socket.call({ path: "/health/well" })
-      assert.strictEqual(errorOf(unknown).code, "not_found")
+      assert.strictEqual(errorBody(unknown).code, "not_found")
     }),
   )
 })

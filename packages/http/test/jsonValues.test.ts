@@ -5,7 +5,7 @@ import { Effect, Result, Schema } from "effect"
 import { parseStrictJson } from "../src/StrictJson.ts"
 import type { JsonValue } from "../src/StrictJson.ts"
 
-const mostValues = sharedLimits.jsonValues.whole
+const maxValues = sharedLimits.jsonValues.whole
 
 const parse = (text: string) => parseStrictJson(new TextEncoder().encode(text))
 const value = (text: string): JsonValue => Result.getOrThrow(parse(text))
@@ -18,7 +18,7 @@ const times = (count: number, text: string) => Array.from({ length: count }, () 
 
 const tooMany = Result.fail({
   code: "request_too_large",
-  reason: `more than ${mostValues} values`,
+  reason: `more than ${maxValues} values`,
 } as const)
 
 /** Bodies of that many values, each without its end. */
@@ -41,16 +41,16 @@ const shapes: Readonly<Record<string, (count: number) => readonly [open: string,
   }
 
 /** The number of members of all lists and objects in a value. */
-const membersOf = (json: Schema.Json): number =>
+const countMembers = (json: Schema.Json): number =>
   typeof json === "object" && json !== null
-    ? Object.values(json).reduce<number>((sum, member) => sum + 1 + membersOf(member), 0)
+    ? Object.values(json).reduce<number>((sum, member) => sum + 1 + countMembers(member), 0)
     : 0
 
 describe("the number of values", () => {
   for (const [what, shape] of Object.entries(shapes)) {
     it.effect(`${what}: reads up to the maximum, and no further`, () =>
       Effect.sync(() => {
-        const [open, close] = shape(mostValues)
+        const [open, close] = shape(maxValues)
         assert.deepStrictEqual<unknown>(value(open + close), JSON.parse(open + close))
         const another = close.startsWith("}") ? '"another":0' : "0"
         for (const rest of [another + close, another, "{}", "?", '"\\u0000"', nested(40), ""]) {
@@ -62,8 +62,8 @@ describe("the number of values", () => {
 
   it.effect("reports a problem before the bound, however much follows", () =>
     Effect.sync(() => {
-      assert.match(problem(`[?,${times(mostValues + 1, "0")}]`)!, /^unexpected character/)
-      assert.match(problem(`[{"a":0,"a":0},${times(mostValues, "0")}]`)!, /^duplicate key/)
+      assert.match(problem(`[?,${times(maxValues + 1, "0")}]`)!, /^unexpected character/)
+      assert.match(problem(`[{"a":0,"a":0},${times(maxValues, "0")}]`)!, /^duplicate key/)
     }),
   )
 
@@ -82,7 +82,7 @@ describe("the number of values", () => {
     ([json, rest]) =>
       Effect.sync(() => {
         if (Result.isFailure(parse(JSON.stringify(json)))) return
-        const left = mostValues - 1 - membersOf(json)
+        const left = maxValues - 1 - countMembers(json)
         const text = `[${JSON.stringify(json)},${times(left, "0")}`
         assert.deepStrictEqual<unknown>(value(`${text}]`), JSON.parse(`${text}]`))
         // White space before the first surplus member is skipped.
@@ -102,8 +102,8 @@ describe("cost", () => {
       assert.strictEqual(value("1".repeat(size)), Number.POSITIVE_INFINITY)
       assert.isDefined(problem(`[${"1,".repeat(size / 2)}`))
       assert.isDefined(problem(" ".repeat(size)))
-      const keys = Array.from({ length: mostValues }, (_, index) => `"${index}":1`)
-      assert.strictEqual(Object.keys(value(`{${keys.join()}}`) as object).length, mostValues)
+      const keys = Array.from({ length: maxValues }, (_, index) => `"${index}":1`)
+      assert.strictEqual(Object.keys(value(`{${keys.join()}}`) as object).length, maxValues)
     }),
   )
 })

@@ -10,7 +10,7 @@ import type { TextName } from "../src/v1/failures.ts"
 import { shownStatus } from "../src/v1/routes.ts"
 import { groupFields, phoneFields, phonesFields, scheduleFields } from "../src/v1/fields.ts"
 import { sendFields } from "../src/v1/send.ts"
-import { operationsOf, served } from "./openapi/Document.ts"
+import { listOperations, served } from "./openapi/Document.ts"
 import { layerService } from "./Service.ts"
 
 const file = resolve(import.meta.dirname, "../../../docs/migration.md")
@@ -46,14 +46,14 @@ const codeOfVersion2 = (code: Code): Code =>
   code === "invalid_callback_url" ? "invalid_webhook_url" : code
 
 /** The codes for which version 1 says that text, in any operation. */
-const codesOf = (name: TextName): ReadonlyArray<Code> =>
+const getCodes = (name: TextName): ReadonlyArray<Code> =>
   Object.entries(textOfCode)
     .filter(([, text]) =>
       [text, textsOfMe[text] ?? text, textsOfLists[text] ?? text].some((said) => said === name),
     )
     .map(([code]) => codeOfVersion2(code as Code))
 
-const statusesOf = (code: Code): ReadonlyArray<number> => {
+const getStatuses = (code: Code): ReadonlyArray<number> => {
   const { pathStatus, status } = catalogue[code]
   return pathStatus === undefined ? [status] : [status, pathStatus]
 }
@@ -82,10 +82,10 @@ describe("the page of the migration", () => {
           const [, shownHttp, second, secondHttp] = row ?? []
           const codes = quotedIn(second).filter(isCode)
           assert.strictEqual(shownHttp, String(status), message)
-          assert.includeMembers([...codes], [...codesOf(name as TextName)], message)
+          assert.includeMembers([...codes], [...getCodes(name as TextName)], message)
           assert.deepStrictEqual(
             sorted((secondHttp ?? "").match(/\d+/g)?.map(Number) ?? []),
-            sorted(codes.flatMap(statusesOf)),
+            sorted(codes.flatMap(getStatuses)),
             message,
           )
         }
@@ -124,7 +124,7 @@ describe("the page of the migration", () => {
     it.effect("has every operation of version 1, and a counterpart in version 2", () =>
       Effect.gen(function* () {
         const rows = yield* tableUnder("Operations")
-        const operations = operationsOf(yield* served)
+        const operations = listOperations(yield* served)
         const known = operations.map(({ method, path }) => `${method} ${path}`)
         const version1 = operations
           .filter(({ path }) => path.startsWith("/api/v1/"))

@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "node:net"
-import { Doors, errorOf } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
-import { aSender, aText, bodyOf, operate } from "./Records.ts"
+import { aSender, aText, expectBody, operate } from "./Records.ts"
 import type { MessageBody, PageBody } from "./Records.ts"
 
 /** Everything that a server writes to a connection that sent these bytes. */
@@ -19,12 +19,12 @@ const raw = (port: number, bytes: string): Promise<string> =>
 layer(layerService())("methods and paths", (it) => {
   it.effect("HEAD answers as GET without a body", () =>
     Effect.gen(function* () {
-      const { socket, web } = yield* Doors
+      const { socket, web } = yield* HttpTestClients
       const { token } = yield* aSender()
-      for (const door of [socket, web]) {
+      for (const client of [socket, web]) {
         for (const path of ["/api/v2/me", "/api/v2/messages", "/api/v2/messages/7", "/nothing"]) {
-          const get = yield* door.call({ path, token })
-          const head = yield* door.call({ path, token, method: "HEAD" })
+          const get = yield* client.call({ path, token })
+          const head = yield* client.call({ path, token, method: "HEAD" })
           assert.strictEqual(head.status, get.status)
           assert.strictEqual(head.text, "")
           assert.strictEqual(head.headers["content-type"], "application/json")
@@ -49,7 +49,7 @@ layer(layerService())("methods and paths", (it) => {
   ] as const) {
     it.effect(`${method} ${path} is 405 and allows ${allow}`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const answer = yield* socket.call({ method, path })
         assert.strictEqual(answer.status, 405)
         assert.strictEqual(answer.headers["allow"], allow)
@@ -59,23 +59,23 @@ layer(layerService())("methods and paths", (it) => {
 
   it.effect("tolerates one trailing slash", () =>
     Effect.gen(function* () {
-      const { socket, web } = yield* Doors
+      const { socket, web } = yield* HttpTestClients
       const { token } = yield* aSender()
-      for (const door of [socket, web]) {
-        const sent = yield* door.call({
+      for (const client of [socket, web]) {
+        const sent = yield* client.call({
           method: "POST",
           path: "/api/v2/messages/",
           token,
           json: aText,
         })
-        const { id } = bodyOf<MessageBody>(sent, 202)
+        const { id } = expectBody<MessageBody>(sent, 202)
         for (const [path, status] of [
           [`/api/v2/messages/${id}/`, 200],
           ["/api/v2/messages/?limit=1", 200],
           [`/api/v2/messages/${id}//`, 404],
           ["/api/v2//messages", 404],
         ] as const) {
-          assert.strictEqual((yield* door.call({ path, token })).status, status, path)
+          assert.strictEqual((yield* client.call({ path, token })).status, status, path)
         }
       }
     }),
@@ -108,10 +108,10 @@ layer(layerService())("methods and paths", (it) => {
   for (const path of odd) {
     it.effect(`${path.slice(0, 40)} is 404 not_found`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const answer = yield* socket.call({ path })
         assert.strictEqual(answer.status, 404)
-        assert.strictEqual(errorOf(answer).code, "not_found")
+        assert.strictEqual(errorBody(answer).code, "not_found")
       }),
     )
   }
@@ -119,25 +119,25 @@ layer(layerService())("methods and paths", (it) => {
   for (const id of ["0", "-1", "1.5", "abc", "%31", "+1", "01", "9".repeat(16), "9".repeat(400)]) {
     it.effect(`${id.slice(0, 20)} in a path is an unknown id`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const { token } = yield* aSender()
         for (const method of ["GET", "DELETE"]) {
           const answer = yield* socket.call({ method, path: `/api/v2/messages/${id}`, token })
           assert.strictEqual(answer.status, 404)
-          assert.strictEqual(errorOf(answer).code, "message_not_found")
+          assert.strictEqual(errorBody(answer).code, "message_not_found")
         }
         const workspace = yield* operate({ path: `/admin/v1/workspaces/${id}` })
-        assert.strictEqual(errorOf(workspace).code, "workspace_not_found")
+        assert.strictEqual(errorBody(workspace).code, "workspace_not_found")
       }),
     )
   }
 
   it.effect("header names like members of Object.prototype change nothing", () =>
     Effect.gen(function* () {
-      const { socket, web } = yield* Doors
+      const { socket, web } = yield* HttpTestClients
       const { token } = yield* aSender()
-      for (const door of [socket, web]) {
-        const answer = yield* door.call({
+      for (const client of [socket, web]) {
+        const answer = yield* client.call({
           path: "/api/v2/me",
           token,
           headers: ["__proto__", "constructor", "toString", "hasOwnProperty"].map(
@@ -151,7 +151,7 @@ layer(layerService())("methods and paths", (it) => {
 
   it.effect("an absolute request target counts as its path", () =>
     Effect.gen(function* () {
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const answer = yield* Effect.promise(() =>
         raw(port, "GET http://elsewhere.test/health/live HTTP/1.1\r\nhost: x\r\n\r\n"),
       )
@@ -161,21 +161,21 @@ layer(layerService())("methods and paths", (it) => {
 
   it.effect("the body of a GET or DELETE is ignored", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       const listed = yield* socket.call({
         path: "/api/v2/messages",
         token,
         body: "x".repeat(300_000),
       })
-      assert.deepStrictEqual(bodyOf<PageBody<MessageBody>>(listed, 200).data, [])
+      assert.deepStrictEqual(expectBody<PageBody<MessageBody>>(listed, 200).data, [])
       const gone = yield* socket.call({
         method: "DELETE",
         path: "/api/v2/messages/7",
         token,
         body: "{",
       })
-      assert.strictEqual(errorOf(gone).code, "message_not_found")
+      assert.strictEqual(errorBody(gone).code, "message_not_found")
     }),
   )
 })

@@ -9,12 +9,12 @@ import { aStoredKey, aStoredWorkspace, storeChanged } from "@messaging-service/t
 import { Clock, Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"
-import type { ErrorBody } from "./Doors.ts"
+import type { ErrorBody } from "./HttpTestClients.ts"
 import { defaultSettings, layerPorts, operatorToken } from "./Service.ts"
 
 const { operatorRequests, requests, watchingRequests } = sharedLimits
 
-const callerOf = (workspaceId: number) =>
+const toCaller = (workspaceId: number) =>
   Caller.ofKey(
     aStoredKey({
       id: workspaceId as KeyId,
@@ -26,7 +26,7 @@ const callerOf = (workspaceId: number) =>
 
 /** The interface with an admission that accepts every key; the key is its workspace's id. */
 const aService = () => {
-  const asked = { admissions: 0, pings: 0 }
+  const requested = { admissions: 0, pings: 0 }
   const store = { hangs: false }
   const layerAdmission = Layer.effect(
     Admission,
@@ -35,13 +35,13 @@ const aService = () => {
         ...real,
         admitV2: (authorization) =>
           Effect.sync(() => {
-            asked.admissions++
+            requested.admissions++
             return {
-              caller: callerOf(Number(authorization?.slice("Bearer ".length))),
+              caller: toCaller(Number(authorization?.slice("Bearer ".length))),
               rate: { limit: 60, remaining: 59, reset: 60, exceeded: false },
             }
           }),
-        admitV1: ({ apiKey }) => Effect.sync(() => callerOf(Number(apiKey))),
+        admitV1: ({ apiKey }) => Effect.sync(() => toCaller(Number(apiKey))),
       }),
     ),
   )
@@ -49,7 +49,7 @@ const aService = () => {
     system: {
       ...real,
       ping: Effect.suspend(() => {
-        asked.pings++
+        requested.pings++
         return store.hangs ? Effect.never : real.ping
       }),
     },
@@ -101,7 +101,17 @@ const aService = () => {
         body: JSON.stringify({ client_id: 1, api_key: String(workspace) }),
       }),
     )
-  return { asked, clients, store, slow, get, me, meV1, leave: () => left.abort(), dispose }
+  return {
+    requests: requested,
+    clients,
+    store,
+    slow,
+    get,
+    me,
+    meV1,
+    leave: () => left.abort(),
+    dispose,
+  }
 }
 
 type Service = ReturnType<typeof aService>
@@ -119,18 +129,18 @@ const within = (test: (service: Service) => Promise<void>) =>
   })
 
 /** Runs pending work, so that released permits are free. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const tick = () => new Promise((resolve) => setImmediate(resolve))
 
 const workspaces = requests.whole / requests.share.most
 
 describe("the requests in flight", () => {
   it.effect("above the service's total are refused before any work, in each version", () =>
-    within(async ({ asked, get, leave, me, meV1, slow }) => {
+    within(async ({ requests: request, get, leave, me, meV1, slow }) => {
       await me(1)
-      asked.admissions = 0
+      request.admissions = 0
       const all = Array.from({ length: requests.whole }, (_, index) => slow(index % workspaces))
-      await turn()
-      assert.strictEqual(asked.admissions, requests.whole)
+      await tick()
+      assert.strictEqual(request.admissions, requests.whole)
 
       const refused = await me(99)
       assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
@@ -141,7 +151,7 @@ describe("the requests in flight", () => {
       assert.deepStrictEqual([refusedV1.status, refusedV1.headers.get("retry-after")], [503, "1"])
       assert.deepStrictEqual(await refusedV1.json(), { status: 0, message: "Service unavailable" })
       assert.strictEqual((await get("/docs/errors", "")).status, 503)
-      assert.strictEqual(asked.admissions, requests.whole)
+      assert.strictEqual(request.admissions, requests.whole)
 
       // The operator API, and health and metrics, have permits of their own.
       assert.strictEqual((await get("/admin/v1/workspaces", operatorToken)).status, 200)
@@ -159,7 +169,7 @@ describe("the requests in flight", () => {
     within(async ({ leave, me, meV1, slow }) => {
       await me(1)
       const all = Array.from({ length: requests.share.most }, () => slow(7))
-      await turn()
+      await tick()
       const refused = await me(7)
       assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
       const { error } = (await refused.json()) as { readonly error: ErrorBody }
@@ -181,10 +191,10 @@ describe("the requests in flight", () => {
       const all = Array.from({ length: operatorRequests.whole - 1 }, () =>
         slow(operatorToken, workspaces),
       )
-      await turn()
+      await tick()
       assert.strictEqual((await get(workspaces, operatorToken)).status, 200)
       all.push(slow(operatorToken, workspaces))
-      await turn()
+      await tick()
       const refused = await get(workspaces, operatorToken)
       assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
       // Before any work: not even the token is checked.
@@ -197,21 +207,21 @@ describe("the requests in flight", () => {
   )
 
   it.effect("for health and metrics are refused above their own limit, and others are not", () =>
-    within(async ({ asked, get, leave, me, store }) => {
+    within(async ({ requests: request, get, leave, me, store }) => {
       await get("/health/ready", "")
       store.hangs = true
-      asked.pings = 0
+      request.pings = 0
       const all = Array.from({ length: watchingRequests.whole - 1 }, () => get("/health/ready", ""))
-      await turn()
+      await tick()
       assert.strictEqual((await get("/health/live", "")).status, 200)
       all.push(get("/health/ready", ""))
-      await turn()
+      await tick()
       for (const path of ["/health/live", "/health/ready", "/metrics"]) {
         const refused = await get(path, "")
-        const told = [refused.status, refused.headers.get("retry-after")]
-        assert.deepStrictEqual(told, [503, "1"], path)
+        const received = [refused.status, refused.headers.get("retry-after")]
+        assert.deepStrictEqual(received, [503, "1"], path)
       }
-      assert.strictEqual(asked.pings, watchingRequests.whole)
+      assert.strictEqual(request.pings, watchingRequests.whole)
       assert.strictEqual((await me(1)).status, 200)
 
       leave()

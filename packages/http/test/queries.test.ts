@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
-import type { Call } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
+import type { Call } from "./HttpTestClients.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { aSender } from "./Records.ts"
 
@@ -56,14 +56,14 @@ const filled = (path: string, workspace: { readonly id: number }): string =>
 layer(layerService())("query parameters", (it) => {
   it.effect("that hold a NUL, which no store accepts, are refused by every operation", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token, workspace } = yield* aSender()
       const document = (yield* socket.call({ path: "/openapi.json" })).body as Described
       let refused = 0
       for (const [path, operations] of Object.entries(document.paths)) {
         for (const [method, { parameters = [], requestBody }] of Object.entries(operations)) {
-          for (const { in: place, name } of parameters) {
-            if (place !== "query") continue
+          for (const { in: location, name } of parameters) {
+            if (location !== "query") continue
             const what = `${method} ${path} ${name}`
             const there = filled(path, workspace)
             const needed = parameters
@@ -87,7 +87,7 @@ layer(layerService())("query parameters", (it) => {
               continue
             }
             assert.include([400, 422], answer.status, what)
-            const { code, field } = errorOf(answer)
+            const { code, field } = errorBody(answer)
             assert.strictEqual(field, name, what)
             assert.include(
               ["invalid_cursor", "invalid_datetime", "invalid_phone", "validation_failed"],

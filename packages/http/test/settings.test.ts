@@ -1,11 +1,11 @@
 import { assert, describe, it as plain, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "./Doors.ts"
+import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { operate } from "./Records.ts"
 
 /** The statuses that the operator gets. */
-const statusesOf = (...paths: ReadonlyArray<string>) =>
+const readStatuses = (...paths: ReadonlyArray<string>) =>
   Effect.forEach(paths, (path) => Effect.map(operate({ path }), ({ status }) => status))
 
 /** The paths in the served document. */
@@ -19,7 +19,7 @@ describe("a disabled part", () => {
     (it) => {
       it.effect("is the operator API without an operator token", () =>
         Effect.gen(function* () {
-          const { socket } = yield* Doors
+          const { socket } = yield* HttpTestClients
           for (const token of ["", "null", operatorToken]) {
             const answer = yield* socket.call({ path: "/admin/v1/workspaces", token })
             assert.strictEqual(answer.status, 404)
@@ -32,10 +32,10 @@ describe("a disabled part", () => {
   layer(layerService({ settings: { emulator: null } }))("without the emulator", (it) => {
     it.effect("is the emulator with live transports", () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const answer = yield* operate({ path: "/admin/v1/simulator/clock" })
         assert.strictEqual(answer.status, 404)
-        assert.strictEqual(errorOf(answer).code, "not_found")
+        assert.strictEqual(errorBody(answer).code, "not_found")
         const unauthorised = yield* socket.call({ path: "/admin/v1/simulator/clock" })
         assert.strictEqual(unauthorised.status, 404)
       }),
@@ -45,7 +45,7 @@ describe("a disabled part", () => {
   layer(layerService({ settings: { metrics: false } }))("without metrics", (it) => {
     it.effect("is the metrics page alone, also in the document", () =>
       Effect.gen(function* () {
-        const statuses = yield* statusesOf(
+        const statuses = yield* readStatuses(
           "/metrics",
           "/health/live",
           "/docs",
@@ -62,9 +62,9 @@ describe("a disabled part", () => {
     it.effect("serves the operator API with its pages, and nothing for customers", () =>
       Effect.gen(function* () {
         const served = ["/admin/v1/workspaces", "/docs", "/docs/errors", "/health/ready"]
-        assert.deepStrictEqual(yield* statusesOf(...served), [200, 200, 200, 200])
+        assert.deepStrictEqual(yield* readStatuses(...served), [200, 200, 200, 200])
         const gone = ["/api/v2/me", "/api/v1/me/", "/media/a/b", "/qr/a.png", "/metrics"]
-        assert.deepStrictEqual(yield* statusesOf(...gone), [404, 404, 404, 404, 404])
+        assert.deepStrictEqual(yield* readStatuses(...gone), [404, 404, 404, 404, 404])
         const others = (yield* documented).filter((path) => !path.startsWith("/admin/v1/"))
         assert.deepStrictEqual(others.toSorted(), [
           "/docs",
@@ -79,9 +79,9 @@ describe("a disabled part", () => {
 
   plain.effect("links begin with an origin that may be known only later", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const answer = yield* socket.call({ path: "/nothing" })
-      assert.strictEqual(errorOf(answer).docs, "http://127.0.0.1:1/docs/errors#not_found")
+      assert.strictEqual(errorBody(answer).docs, "http://127.0.0.1:1/docs/errors#not_found")
     }).pipe(
       Effect.provide(
         layerService({ settings: { publicUrl: Effect.succeed("http://127.0.0.1:1") } }),

@@ -393,7 +393,7 @@ const postOver = (idle: IdleConnections): PostOverPool => {
 class IdleConnections {
   readonly idleMillis: number
   readonly #byOrigin = new Map<string, Array<Connection>>()
-  readonly #places = makeRejectingBulkhead<WorkspaceId>(sharedLimits.keptConnections)
+  readonly #permits = makeRejectingBulkhead<WorkspaceId>(sharedLimits.keptConnections)
 
   constructor(idleMillis: number) {
     this.idleMillis = idleMillis
@@ -403,16 +403,16 @@ class IdleConnections {
   take(origin: string): Connection | undefined {
     const connections = this.#byOrigin.get(origin)
     const latest = connections?.pop()
-    if (latest !== undefined) this.#giveBack(latest)
+    if (latest !== undefined) this.#release(latest)
     if (connections?.length === 0) this.#byOrigin.delete(origin)
     return latest
   }
 
   /** False when there is no room for it, or it is already closed. */
   keep(origin: string, connection: Connection): boolean {
-    if (connection.socket.destroyed || !this.#places.tryAcquire()) return false
-    if (!this.#places.tryAcquireShare(connection.lastFor)) {
-      this.#places.release()
+    if (connection.socket.destroyed || !this.#permits.tryAcquire()) return false
+    if (!this.#permits.tryAcquireShare(connection.lastFor)) {
+      this.#permits.release()
       return false
     }
     const connections = this.#byOrigin.get(origin) ?? []
@@ -426,13 +426,13 @@ class IdleConnections {
     const at = connections?.indexOf(connection) ?? -1
     if (connections === undefined || at === -1) return
     connections.splice(at, 1)
-    this.#giveBack(connection)
+    this.#release(connection)
     if (connections.length === 0) this.#byOrigin.delete(origin)
   }
 
-  #giveBack({ lastFor }: Connection): void {
-    this.#places.release()
-    this.#places.releaseShare(lastFor)
+  #release({ lastFor }: Connection): void {
+    this.#permits.release()
+    this.#permits.releaseShare(lastFor)
   }
 
   all(): ReadonlyArray<Connection> {
@@ -581,7 +581,7 @@ class CallOnPooledConnection implements Dispatcher.DispatchHandler {
     )
     return Effect.sync(() => {
       clearTimeout(this.#timer)
-      this.#giveUp()
+      this.#abandon()
     })
   }
 
@@ -597,33 +597,33 @@ class CallOnPooledConnection implements Dispatcher.DispatchHandler {
     // "103 Early Hints" and its like are not the final response.
     if (status < 200) return
     this.#answer = { status, headers: plainHeaders(headers) }
-    if (Number(headers["content-length"] ?? 0) > this.#post.limits.maximumBytes) this.#giveUp()
+    if (Number(headers["content-length"] ?? 0) > this.#post.limits.maximumBytes) this.#abandon()
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const room = (this.#post.limits.keptBytes ?? 0) - this.#received
+    const room = (this.#post.limits.storedBytes ?? 0) - this.#received
     if (room > 0) (this.#kept ??= []).push(Buffer.from(chunk.subarray(0, room)))
     this.#received += chunk.length
-    if (this.#received > this.#post.limits.maximumBytes) this.#giveUp()
+    if (this.#received > this.#post.limits.maximumBytes) this.#abandon()
   }
 
   onResponseEnd(): void {
-    if (!this.#idle.keep(this.#post.target.origin, this.#connection)) this.#giveUp()
+    if (!this.#idle.keep(this.#post.target.origin, this.#connection)) this.#abandon()
     this.#end(brokenOff)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    this.#giveUp()
+    this.#abandon()
     if (cause === deleted) this.#answerWith(this.#ifGone)
     else this.#end(new EgressError({ reason: "connection", cause }))
   }
 
   #timeOut(): void {
-    this.#giveUp()
+    this.#abandon()
     this.#end(new EgressError({ reason: "timeout" }))
   }
 
-  #giveUp(): void {
+  #abandon(): void {
     void this.#connection.client.destroy(enough)
   }
 
@@ -634,7 +634,7 @@ class CallOnPooledConnection implements Dispatcher.DispatchHandler {
   }
 
   #whole(answer: PostAnswer): PostAnswer {
-    if (this.#post.limits.keptBytes === undefined) return answer
+    if (this.#post.limits.storedBytes === undefined) return answer
     return { ...answer, beginning: Buffer.concat(this.#kept ?? []) }
   }
 

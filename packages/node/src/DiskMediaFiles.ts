@@ -148,7 +148,7 @@ interface DiskMediaFilesOptions {
   /** Another directory that must be writable for the process to be ready. */
   readonly alsoWritable?: string
   /** Replaces the disk, for tests. */
-  readonly lookAtDisk?: DiskCheck
+  readonly checkDisk?: DiskCheck
 }
 
 /** Fails when it cannot create the directory. */
@@ -165,7 +165,7 @@ export const layerDiskMediaFiles = (
       yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))
       yield* options.alone === true ? removeAll(temporary) : removeAbandoned(temporary)
 
-      const check = options.lookAtDisk ?? checkDisk
+      const check = options.checkDisk ?? checkDisk
       const room = requireReserve(check, temporary, options.reserveBytes ?? null)
       const ready = rememberedFor(
         readySeconds,
@@ -179,7 +179,7 @@ export const layerDiskMediaFiles = (
       )
 
       return MediaFiles.of({
-        keeps: true,
+        isRetained: true,
         open: Effect.fn("MediaFiles.open")(function* (storageKey: string) {
           const sha256 = storageKeyForm.exec(storageKey)?.[1]
           if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })

@@ -402,13 +402,13 @@ export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(
         const { href } = yield* Effect.fromResult(readable(text, rule, allowHttp))
         const answered = Effect.gen(function* () {
           const response = yield* requested(href, { method: "POST", headers, body })
-          const { keptBytes } = limits
+          const { storedBytes } = limits
           return {
             status: response.status,
             headers: Object.fromEntries(response.headers),
-            ...(keptBytes === undefined
+            ...(storedBytes === undefined
               ? {}
-              : { beginning: yield* getBeginning(response, keptBytes, sleep(beginningMillis)) }),
+              : { beginning: yield* getBeginning(response, storedBytes, sleep(beginningMillis)) }),
           }
         })
         return yield* within(sleep, limits.timeoutMillis, Effect.scoped(answered))

@@ -68,7 +68,7 @@ export class ClientConnection extends Duplex {
   /** Bytes of the current body, in which no other request can begin. */
   #bodyBytes = 0
   #sliceBytes = sliceBytes
-  #isWanted = false
+  #isRequested = false
   #isPassingOn = false
   #willPassOn = false
   #hasEnded = false
@@ -159,13 +159,13 @@ export class ClientConnection extends Duplex {
     this.#underWay.add(response)
     response.once("close", () => {
       this.#underWay.delete(response)
-      this.#beginWaiting()
+      this.#startWaiting()
       this.#passOnLater()
     })
     begin()
   }
 
-  #beginWaiting(): void {
+  #startWaiting(): void {
     while (!this.#isFull()) {
       const next = this.#waiting.shift()
       if (next === undefined) return
@@ -197,10 +197,10 @@ export class ClientConnection extends Duplex {
   #passOn(): void {
     if (this.#isPassingOn) return
     this.#isPassingOn = true
-    if (this.#isWanted && !this.#isLast && !this.#isFull() && !this.destroyed) {
+    if (this.#isRequested && !this.#isLast && !this.#isFull() && !this.destroyed) {
       const slice = this.#nextSlice()
-      if (slice !== null) this.#isWanted = this.push(slice)
-      if (this.#held !== null && this.#isWanted) this.#passOnLater()
+      if (slice !== null) this.#isRequested = this.push(slice)
+      if (this.#held !== null && this.#isRequested) this.#passOnLater()
     }
     this.#isPassingOn = false
     if (this.#held !== null || this.destroyed) return
@@ -212,7 +212,7 @@ export class ClientConnection extends Duplex {
   }
 
   override _read(): void {
-    this.#isWanted = true
+    this.#isRequested = true
     // A stream asks for more before it has passed on its data, and keeps what it gets at once. Parse a
     // slice before sending the next one: only then its content is known.
     if (this.#held === null) this.#passOn()

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Ids, MediaFiles, MediaFilesError, mediaTypeOf } from "@messaging-service/core"
+import { Ids, MediaFiles, MediaFilesError, toMediaType } from "@messaging-service/core"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { mkdtemp, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
@@ -404,7 +404,7 @@ describe("detects the MIME type from the first bytes", () => {
           const { storageKey } = yield* keep(files, inChunks(content, 3), 1000)
           const opened = yield* files.open(storageKey)
           assert.strictEqual(opened.mimeType, mimeType)
-          assert.strictEqual(mediaTypeOf(opened.mimeType), type)
+          assert.strictEqual(toMediaType(opened.mimeType), type)
         }),
       ),
     )

@@ -84,10 +84,10 @@ describe("by the host's fetch", () => {
       })
       assert.strictEqual((yield* post(server.origin)).status, 307)
       assert.deepStrictEqual(bodies, [`POST {"text":"✓"}`])
-      const stored = yield* post(server.origin, { keptBytes: 7 })
+      const stored = yield* post(server.origin, { storedBytes: 7 })
       assert.deepStrictEqual([stored.status, stored.beginning], [307, Buffer.from("x".repeat(7))])
       const stuck = yield* aServer((_, response) => void response.write("begun"))
-      const started = yield* post(stuck.origin, { keptBytes: 7 })
+      const started = yield* post(stuck.origin, { storedBytes: 7 })
       assert.strictEqual(Buffer.from(started.beginning ?? []).toString(), "begun")
     }).pipe(allowing(true)),
   )

@@ -88,7 +88,7 @@ describe("post", () => {
       for (const heads of interim) {
         for (const pieces of [[...heads, final], [heads.join("") + final]]) {
           const server = yield* answeringInPieces(pieces)
-          const limits = { keptBytes: 10 }
+          const limits = { storedBytes: 10 }
           for (let call = 0; call < 3; call++) {
             const answer = yield* post(server.origin, { limits })
             assert.strictEqual(answer.status, 200)
@@ -121,9 +121,12 @@ describe("post", () => {
           response.end("ks a lot")
         }
       })
-      const beginning = (path: string, keptBytes?: number) =>
+      const beginning = (path: string, storedBytes?: number) =>
         Effect.map(
-          post(`${server.origin}${path}`, keptBytes === undefined ? {} : { limits: { keptBytes } }),
+          post(
+            `${server.origin}${path}`,
+            storedBytes === undefined ? {} : { limits: { storedBytes } },
+          ),
           (answer) => answer.beginning && Buffer.from(answer.beginning).toString(),
         )
       assert.strictEqual(yield* beginning("/", 100), "thanks a lot")

@@ -125,16 +125,16 @@ export class MessagingError extends Error {
 
   /** @internal */
   constructor(
-    given: Pick<MessagingError, "code" | "status" | "message"> &
+    input: Pick<MessagingError, "code" | "status" | "message"> &
       Partial<Pick<MessagingError, "field" | "errors" | "details" | "retryAfterMillis">>,
     options?: ErrorOptions,
   ) {
-    super(given.message, options)
-    this.code = given.code
-    this.status = given.status
-    this.field = given.field ?? null
-    this.errors = given.errors ?? []
-    this.details = given.details ?? {}
-    this.retryAfterMillis = given.retryAfterMillis ?? null
+    super(input.message, options)
+    this.code = input.code
+    this.status = input.status
+    this.field = input.field ?? null
+    this.errors = input.errors ?? []
+    this.details = input.details ?? {}
+    this.retryAfterMillis = input.retryAfterMillis ?? null
   }
 }

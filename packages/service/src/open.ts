@@ -7,24 +7,24 @@ import { SettingFault } from "./compose/startFaults.ts"
 import type { ComposedSettings } from "./compose/Settings.ts"
 import { openService } from "./compose/openService.ts"
 import { isShared } from "./compose/Storage.ts"
-import { errorOf } from "./facade/Calls.ts"
+import { toError } from "./facade/Calls.ts"
 import { layerLogging, layerTelemetry } from "./facade/watching.ts"
-import { callerOf, noteOpened } from "./facade/openedStores.ts"
+import { findCaller, noteOpened } from "./facade/openedStores.ts"
 import { makeMessaging } from "./facade/makeMessaging.ts"
-import { publicUrlOf, settingsOf } from "./facade/options.ts"
+import { getPublicUrl, readSettings } from "./facade/options.ts"
 
 /** An embedded store's own option names its directory. */
 const inGivenNames = ({ store }: ComposedSettings, fault: CannotStart): CannotStart =>
   fault instanceof SettingFault && store.kind === "embedded"
     ? new SettingFault(fault.setting === "DATA_DIR" ? "embedded" : fault.setting, (names) =>
-        fault.say({ ...names, DATA_DIR: names.embedded }),
+        fault.describe({ ...names, DATA_DIR: names.embedded }),
       )
     : fault
 
 const openMessaging = (options: OpenOptions, scope: Scope.Closeable, where: string) =>
   Effect.gen(function* () {
-    const settings = yield* settingsOf(options)
-    const publicUrl = publicUrlOf(options)
+    const settings = yield* readSettings(options)
+    const publicUrl = getPublicUrl(options)
     const watching = yield* Layer.build(Layer.merge(layerLogging(options), layerTelemetry(options)))
     yield* Effect.provideContext(noteOpened(settings, where), watching)
     const service = yield* openService(settings, publicUrl).pipe(
@@ -53,8 +53,8 @@ const openMessaging = (options: OpenOptions, scope: Scope.Closeable, where: stri
  */
 export const open = async (options: OpenOptions = {}): Promise<Messaging> => {
   const scope = Scope.makeUnsafe()
-  const exit = await Effect.runPromiseExit(openMessaging(options, scope, callerOf(open)))
+  const exit = await Effect.runPromiseExit(openMessaging(options, scope, findCaller(open)))
   if (Exit.isSuccess(exit)) return exit.value
   await Effect.runPromise(Scope.close(scope, exit))
-  throw errorOf(exit.cause)
+  throw toError(exit.cause)
 }

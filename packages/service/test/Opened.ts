@@ -8,7 +8,7 @@ import { isShared, openService } from "../src/compose/index.ts"
 import type { ComposedService, ComposedSettings } from "../src/compose/index.ts"
 import { layerLogging, layerTelemetry } from "../src/facade/watching.ts"
 import { makeMessaging } from "../src/facade/makeMessaging.ts"
-import { publicUrlOf, settingsOf } from "../src/facade/options.ts"
+import { getPublicUrl, readSettings } from "../src/facade/options.ts"
 import { MessagingError, open } from "../src/index.ts"
 import type { Api, MessageEvent, Messaging, OpenOptions, Workspace } from "../src/index.ts"
 
@@ -40,7 +40,7 @@ const composed = async (
   const scope = Scope.makeUnsafe()
   const { context, shared, stopMillis } = await Effect.runPromise(
     Effect.gen(function* () {
-      const settings = chosen(yield* settingsOf(options))
+      const settings = chosen(yield* readSettings(options))
       const watching = yield* Layer.build(
         Layer.merge(layerLogging(options), layerTelemetry(options)),
       )
@@ -56,7 +56,7 @@ const composed = async (
     makeMessaging(options, {
       context,
       scope,
-      publicUrl: publicUrlOf(options),
+      publicUrl: getPublicUrl(options),
       stopMillis,
       isShared: shared,
     }),

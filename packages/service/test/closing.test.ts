@@ -20,22 +20,22 @@ const aSignal = () => {
 
 /** Once a phone has a message. */
 const inFlight = async (context: Context.Context<IdleMonitor>) => {
-  const { look } = Context.get(context, IdleMonitor)
-  while ((await Effect.runPromiseWith(context)(look)).inFlight.length === 0)
+  const { check } = Context.get(context, IdleMonitor)
+  while ((await Effect.runPromiseWith(context)(check)).inFlight.length === 0)
     await new Promise(setImmediate)
 }
 
 const never = new Promise<never>(() => undefined)
 
 /**
- * Content of a file or a request. `begun` resolves at the first read, `letGo` when the reader stops.
+ * Content of a file or a request. `started` resolves at the first read, `letGo` when the reader stops.
  */
 const contents = {
-  "an iterator that never ends": (begun: () => void, letGo: () => void) =>
+  "an iterator that never ends": (started: () => void, letGo: () => void) =>
     (async function* () {
       try {
         for (;;) {
-          begun()
+          started()
           await new Promise(setImmediate)
           yield new TextEncoder().encode(" ")
         }
@@ -43,10 +43,10 @@ const contents = {
         letGo()
       }
     })(),
-  "an iterator that says nothing": (begun: () => void, letGo: () => void) => ({
+  "an iterator that says nothing": (started: () => void, letGo: () => void) => ({
     [Symbol.asyncIterator]: () => ({
       next: () => {
-        begun()
+        started()
         return never
       },
       return: () => {
@@ -55,19 +55,19 @@ const contents = {
       },
     }),
   }),
-  "a stream that never ends": (begun: () => void, letGo: () => void) =>
+  "a stream that never ends": (started: () => void, letGo: () => void) =>
     new ReadableStream<Uint8Array>({
       pull: async (controller) => {
-        begun()
+        started()
         await new Promise(setImmediate)
         controller.enqueue(new TextEncoder().encode(" "))
       },
       cancel: letGo,
     }),
-  "a stream that says nothing": (begun: () => void, letGo: () => void) =>
+  "a stream that says nothing": (started: () => void, letGo: () => void) =>
     new ReadableStream<Uint8Array>({
       pull: () => {
-        begun()
+        started()
         return never
       },
       cancel: () => {
@@ -79,9 +79,9 @@ const contents = {
 
 const uploaded = {
   ...contents,
-  "a Node stream that says nothing": (begun: () => void, letGo: () => void) =>
+  "a Node stream that says nothing": (started: () => void, letGo: () => void) =>
     new Readable({
-      read: begun,
+      read: started,
       destroy: (error, callback) => {
         letGo()
         callback(error)
@@ -103,15 +103,15 @@ describe("what is under way for longer than closing waits", () => {
     it(`of uploads, from ${name}, fails with closed, and its source is let go`, async () => {
       const messaging = await opened({ worker: false, shutdownMillis: 50 })
       const { api } = await aShop(messaging)
-      const begun = aSignal()
+      const started = aSignal()
       const letGo = aSignal()
       const uploading = failure(
         api.media.upload({
           fileName: "a.bin",
-          content: content(begun.resolve, letGo.resolve) as AsyncIterable<Uint8Array>,
+          content: content(started.resolve, letGo.resolve) as AsyncIterable<Uint8Array>,
         }),
       )
-      await begun.promise
+      await started.promise
       await messaging.close()
       assert.strictEqual((await uploading).code, "closed")
       await letGo.promise
@@ -125,21 +125,21 @@ describe("what is under way for longer than closing waits", () => {
           const messaging = await opened({ worker: false, shutdownMillis: 50, http: { basePath } })
           const { shop } = await aShop(messaging)
           const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
-          const begun = aSignal()
+          const started = aSignal()
           const letGo = aSignal()
           const path = type === "application/json" ? "messages" : "media"
           const init: RequestInit & { readonly duplex: "half" } = {
             method: "POST",
-            body: contents[name](begun.resolve, letGo.resolve),
+            body: contents[name](started.resolve, letGo.resolve),
             duplex: "half",
             headers: { authorization: `Bearer ${key}`, "content-type": type },
           }
-          const asking = messaging.handler(
+          const requesting = messaging.handler(
             new Request(`http://host${basePath === "/" ? "" : basePath}/api/v2/${path}`, init),
           )
-          await begun.promise
+          await started.promise
           await messaging.close()
-          const answer = await asking
+          const answer = await requesting
           await isOfUnknownOutcome(answer)
           await letGo.promise
         })
@@ -148,24 +148,24 @@ describe("what is under way for longer than closing waits", () => {
   }
 
   it("of calls and requests, although it cannot be interrupted, fails and is answered alike", async () => {
-    const begun = aSignal()
+    const started = aSignal()
     const { messaging } = await openedWithPhones({ worker: false, shutdownMillis: 50 }, (context) =>
       Context.add(context, Connections, {
         ...Context.get(context, Connections),
         list: () =>
-          Effect.uninterruptible(Effect.andThen(Effect.sync(begun.resolve), Effect.never)),
+          Effect.uninterruptible(Effect.andThen(Effect.sync(started.resolve), Effect.never)),
       }),
     )
     const { api, shop } = await aShop(messaging)
     const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
     const listing = failure(api.numbers.list())
-    const asking = messaging.handler(
+    const requesting = messaging.handler(
       new Request("http://host/api/v2/numbers", { headers: { authorization: `Bearer ${key}` } }),
     )
-    await begun.promise
+    await started.promise
     await messaging.close()
     assert.strictEqual((await listing).code, "closed")
-    await isOfUnknownOutcome(await asking)
+    await isOfUnknownOutcome(await requesting)
   })
 
   it("of sends over HTTP, answers that the message may be accepted", async () => {
@@ -175,7 +175,7 @@ describe("what is under way for longer than closing waits", () => {
       { worker: false, shutdownMillis: 50 },
       (context) => {
         const messages = Context.get(context, Messages)
-        const send: typeof messages.send = (...given) => Effect.tap(messages.send(...given), hang)
+        const send: typeof messages.send = (...args) => Effect.tap(messages.send(...args), hang)
         return Context.add(context, Messages, { ...messages, send })
       },
     )
@@ -183,12 +183,12 @@ describe("what is under way for longer than closing waits", () => {
     const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
     const body = JSON.stringify({ to: { phone }, text: "Hello" })
-    const asking = messaging.handler(
+    const requesting = messaging.handler(
       new Request("http://host/api/v2/messages", { method: "POST", headers, body }),
     )
     await accepted.promise
     await messaging.close()
-    await isOfUnknownOutcome(await asking)
+    await isOfUnknownOutcome(await requesting)
   })
 
   it("of cancels, of a message that a phone has, fails with closed", async () => {
@@ -281,20 +281,20 @@ describe("closing is no later than it was told", () => {
   const hangs: Readonly<Record<string, (messaging: Messaging) => Promise<void>>> = {
     "a listener": async (messaging) => {
       const { api } = await aShop(messaging)
-      const begun = aSignal()
+      const started = aSignal()
       messaging.on("message.sent", () => {
-        begun.resolve()
+        started.resolve()
         return never
       })
       await api.messages.send({ to: { phone }, text: "Hello" })
-      await begun.promise
+      await started.promise
     },
     "the source of an upload": async (messaging) => {
       const { api } = await aShop(messaging)
-      const begun = aSignal()
-      const content = contents["an iterator that says nothing"](begun.resolve, () => undefined)
+      const started = aSignal()
+      const content = contents["an iterator that says nothing"](started.resolve, () => undefined)
       failure(api.media.upload({ fileName: "a.bin", content })).catch(() => undefined)
-      await begun.promise
+      await started.promise
     },
   }
   for (const [name, hang] of Object.entries(hangs)) {
@@ -310,16 +310,16 @@ describe("closing is no later than it was told", () => {
   it("and at once where a listener fails because it calls the service", async () => {
     const { close, messaging } = await aServiceInTestTime({ logLevel: "error" })
     const { api } = await aShop(messaging)
-    const begun = aSignal()
+    const started = aSignal()
     messaging.on("message.sent", async () => {
       for (;;) {
         await api.account()
-        begun.resolve()
+        started.resolve()
         await new Promise(setImmediate)
       }
     })
     await api.messages.send({ to: { phone }, text: "Hello" })
-    await begun.promise
+    await started.promise
     assert.isAtMost(await close(), noticedMillis)
   })
 

@@ -29,17 +29,17 @@ const aService = async (more: OpenOptions["http"] = {}) => {
 
 type Answering = (request: Request) => Promise<Response>
 
-const ask = (handler: Answering, path: string, init: RequestInit = {}) =>
+const call = (handler: Answering, path: string, init: RequestInit = {}) =>
   handler(new Request(`${origin}/inner/messaging${path}`, init))
 
 const signIn = (handler: Answering, link: string) =>
-  ask(handler, "/admin/v1/session", {
+  call(handler, "/admin/v1/session", {
     method: "POST",
     headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
     body: JSON.stringify({ code: link.split("#code=")[1] }),
   })
 
-const codeOf = async (answer: Response) => {
+const getCode = async (answer: Response) => {
   const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
   return [answer.status, error.code]
 }
@@ -70,13 +70,13 @@ describe("a portal link", () => {
     assert.strictEqual(signedIn.status, 200)
     const cookie = signedIn.headers.get("set-cookie") ?? ""
     assert.match(cookie, /^messaging-portal-\w{6}=[^;]+; .*Path=\/inner\/messaging(;|$)/)
-    assert.deepStrictEqual(await codeOf(await signIn(handler, url)), [401, "invalid_portal_code"])
+    assert.deepStrictEqual(await getCode(await signIn(handler, url)), [401, "invalid_portal_code"])
 
     const headers = { cookie: cookie.split(";")[0] ?? "" }
-    const own = await ask(handler, `/admin/v1/workspaces/${shop.id}`, { headers })
+    const own = await call(handler, `/admin/v1/workspaces/${shop.id}`, { headers })
     assert.strictEqual(own.status, 200)
-    const all = await ask(handler, "/admin/v1/workspaces", { headers })
-    assert.deepStrictEqual(await codeOf(all), [403, "operator_required"])
+    const all = await call(handler, "/admin/v1/workspaces", { headers })
+    assert.deepStrictEqual(await getCode(all), [403, "operator_required"])
   })
 
   it("leads back to a program on this machine, over http, where phones are simulated", async () => {
@@ -119,11 +119,11 @@ describe("a handler with pages", () => {
     const handler = messaging.handler({ dashboard: true })
     const headers = { authorization: `Bearer ${operatorToken}` }
     const path = `/admin/v1/workspaces/${shop.id}`
-    assert.strictEqual((await ask(handler, path, { headers })).status, 200)
-    assert.strictEqual((await ask(messaging.handler, "/")).status, 404)
+    assert.strictEqual((await call(handler, path, { headers })).status, 200)
+    assert.strictEqual((await call(messaging.handler, "/")).status, 404)
     assert.strictEqual(pages.loads, 0)
     for (const page of ["/", "/portal", "/w/1/messages"]) {
-      const answer = await ask(handler, page)
+      const answer = await call(handler, page)
       assert.include(await answer.text(), '<base href="/inner/messaging/">', page)
     }
     assert.strictEqual(pages.loads, 1)
@@ -133,7 +133,7 @@ describe("a handler with pages", () => {
     const clock = async (messaging: Messaging, dashboard: boolean) => {
       const handler = messaging.handler({ dashboard })
       const headers = { authorization: `Bearer ${operatorToken}` }
-      return (await ask(handler, "/admin/v1/simulator/clock", { headers })).status
+      return (await call(handler, "/admin/v1/simulator/clock", { headers })).status
     }
     const { messaging } = await aService({ operatorToken })
     assert.strictEqual(await clock(messaging, true), 200)
@@ -202,14 +202,14 @@ await messaging.close()
     const logger = { debug: nothing, info: nothing, warn: note, error: note }
     const messaging = await opened({ worker: false, http, logger })
     const pages = messaging.handler({ dashboard: true })
-    const asked: ReadonlyArray<readonly [Answering, string]> = [
+    const requests: ReadonlyArray<readonly [Answering, string]> = [
       [messaging.handler, "/admin/v1/simulator/clock"],
       [messaging.handler, "/portal"],
       [messaging.handler, "/api/v2/nothing"],
       [pages, "/admin/v1/simulator/clock"],
     ]
-    for (const [handler, path] of [...asked, ...asked]) {
-      assert.strictEqual((await ask(handler, path)).status, 404)
+    for (const [handler, path] of [...requests, ...requests]) {
+      assert.strictEqual((await call(handler, path)).status, 404)
     }
     for (const path of ["/api/v2/me", "/media/secret"]) {
       assert.strictEqual((await messaging.handler(new Request(`${origin}${path}`))).status, 404)
@@ -226,7 +226,7 @@ await messaging.close()
   it("says in one sentence what it takes when it is given nothing, or a request alone", async () => {
     const { messaging } = await aService()
     const request = { headers: {} }
-    for (const [make, given] of [
+    for (const [make, input] of [
       [messaging.handler, [undefined]],
       [messaging.handler, [null]],
       [messaging.nodeHandler, [undefined]],
@@ -234,7 +234,7 @@ await messaging.close()
       [messaging.nodeHandler, [request]],
     ] as const) {
       try {
-        ;(make as (...all: ReadonlyArray<unknown>) => unknown)(...given)
+        ;(make as (...all: ReadonlyArray<unknown>) => unknown)(...input)
         assert.fail("it was taken")
       } catch (error) {
         assert.instanceOf(error, MessagingError)

@@ -20,7 +20,7 @@ interface Reached {
 const parsed = (file: string, text = readFileSync(file, "utf8")) =>
   ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
 
-const hoverOf = (node: ts.Node): string =>
+const getHover = (node: ts.Node): string =>
   ts
     .getJSDocCommentsAndTags(node)
     .map((each) => (ts.isJSDoc(each) ? (ts.getTextOfJSDocComment(each.comment) ?? "") : ""))
@@ -36,7 +36,7 @@ const functionIn = (type: ts.TypeNode | undefined): ts.FunctionTypeNode | undefi
   return ts.isUnionTypeNode(type) ? type.types.map(functionIn).find(Boolean) : undefined
 }
 
-const methodOf = (node: ts.Node): Reached["method"] => {
+const toMethod = (node: ts.Node): Reached["method"] => {
   if (ts.isFunctionDeclaration(node) || ts.isMethodSignature(node)) return node
   if (ts.isMethodDeclaration(node)) return node
   if (ts.isPropertySignature(node) || ts.isPropertyDeclaration(node)) return functionIn(node.type)
@@ -45,7 +45,7 @@ const methodOf = (node: ts.Node): Reached["method"] => {
 }
 
 /** Nodes with a hover. The declarations omit internal ones. */
-const isShown = (node: ts.Node): node is ts.Declaration & { readonly name: ts.Node } =>
+const isVisible = (node: ts.Node): node is ts.Declaration & { readonly name: ts.Node } =>
   (ts.isInterfaceDeclaration(node) ||
     ts.isTypeAliasDeclaration(node) ||
     ts.isClassDeclaration(node) ||
@@ -58,14 +58,14 @@ const isShown = (node: ts.Node): node is ts.Declaration & { readonly name: ts.No
 /** Everything below a node, but what functions do inside. */
 const reachedIn = (node: ts.Node, place = ""): ReadonlyArray<Reached> => {
   if (ts.isBlock(node)) return []
-  const name = isShown(node) ? `${place}${node.name.getText()}` : undefined
+  const name = isVisible(node) ? `${place}${node.name.getText()}` : undefined
   const below: Array<Reached> = []
   node.forEachChild((child) => {
     below.push(...reachedIn(child, name === undefined ? place : `${name}.`))
   })
   return name === undefined
     ? below
-    : [{ name, text: hoverOf(node), method: methodOf(node) }, ...below]
+    : [{ name, text: getHover(node), method: toMethod(node) }, ...below]
 }
 
 /** Exports of a file, and of the files that it re-exports in full. */
@@ -88,10 +88,10 @@ const reachedFrom = (file: string, names?: ReadonlyArray<string>): ReadonlyArray
   })
 
 /** Functions that callers pass: they may fail in any way. */
-const given = ["Transaction.query", "PostgresPool.connect", "HandlerOptions.clientAddress"]
+const args = ["Transaction.query", "PostgresPool.connect", "HandlerOptions.clientAddress"]
 
-const methodsOf = (reached: ReadonlyArray<Reached>) =>
-  reached.filter(({ method, name }) => method !== undefined && !given.includes(name))
+const getMethods = (reached: ReadonlyArray<Reached>) =>
+  reached.filter(({ method, name }) => method !== undefined && !args.includes(name))
 
 /** How a text names errors: by codes, by a method that fails the same way, or that there are none. */
 const failures =
@@ -101,7 +101,7 @@ const withoutText = (reached: ReadonlyArray<Reached>) =>
   reached.filter(({ text }) => text === "").map(({ name }) => name)
 
 const withoutFailures = (reached: ReadonlyArray<Reached>) =>
-  methodsOf(reached)
+  getMethods(reached)
     .filter(({ text }) => !failures.test(text))
     .map(({ name }) => name)
 
@@ -109,7 +109,7 @@ const codes: ReadonlyArray<string> = [...Object.keys(catalogue), "closed", "cann
 
 /** Unknown codes in the sentence on errors. */
 const unknownCodes = (reached: ReadonlyArray<Reached>) =>
-  methodsOf(reached).flatMap(({ name, text }) =>
+  getMethods(reached).flatMap(({ name, text }) =>
     [...(failures.exec(text)?.[0] ?? "").matchAll(/`([a-z]+(?:_[a-z0-9]+)+)`/g)]
       .filter(([, code = ""]) => !codes.includes(code))
       .map(([, code]) => `${name}: ${code}`),
@@ -117,7 +117,7 @@ const unknownCodes = (reached: ReadonlyArray<Reached>) =>
 
 /** Methods of that type whose text omits what the type implies. */
 const unsaid = (reached: ReadonlyArray<Reached>, type: RegExp, said: RegExp) =>
-  methodsOf(reached)
+  getMethods(reached)
     .filter(({ method, text }) => type.test(method?.getText() ?? "") && !said.test(text))
     .map(({ name }) => name)
 
@@ -130,7 +130,7 @@ describe.each(["index.ts", "testing/index.ts"])("what %s exports", (entry) => {
   })
 
   it("says of every method what it fails with", () => {
-    assert.isAbove(methodsOf(reached).length, 15)
+    assert.isAbove(getMethods(reached).length, 15)
     assert.deepStrictEqual(withoutFailures(reached), [])
   })
 

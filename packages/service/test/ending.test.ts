@@ -30,22 +30,22 @@ describe("closing lets what is under way end", () => {
     const { shop } = await aShop(messaging)
     const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
-    const ask = (path: string, more: RequestInit & { readonly duplex?: "half" } = {}) =>
+    const request = (path: string, more: RequestInit & { readonly duplex?: "half" } = {}) =>
       messaging.handler(new Request(`http://host/messaging${path}`, { headers, ...more }))
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-    const told: Array<string> = []
-    const sending = ask("/api/v2/messages", { method: "POST", body: readable, duplex: "half" })
-    const closing = messaging.close().then(() => told.push("closed"))
+    const received: Array<string> = []
+    const sending = request("/api/v2/messages", { method: "POST", body: readable, duplex: "half" })
+    const closing = messaging.close().then(() => received.push("closed"))
     const body = writable.getWriter()
     await body.write(new TextEncoder().encode(JSON.stringify({ to: { phone }, text: "Hello" })))
     // The reader got everything that was there.
     await body.ready
-    assert.deepStrictEqual(told, [])
+    assert.deepStrictEqual(received, [])
     await body.close()
     await closing
     assert.strictEqual((await sending).status, 202)
     for (const path of ["/api/v2/me", "/health/ready", "/media/x"]) {
-      const answer = await ask(path)
+      const answer = await request(path)
       assert.deepStrictEqual(
         [answer.status, answer.headers.get("retry-after"), answer.headers.get("cache-control")],
         [503, "1", "no-store"],

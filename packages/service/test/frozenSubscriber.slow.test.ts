@@ -13,7 +13,7 @@ import { aDatabase, aShop, eventually, opened, phone } from "./Opened.ts"
 const home = join(import.meta.dirname, "..")
 
 /** Handles "a" at once, and every other event when its input says so. */
-const programOf = (options: OpenOptions) => `
+const makeProgram = (options: OpenOptions) => `
 import { once } from "node:events"
 import { open } from ${JSON.stringify(join(home, "src/index.ts"))}
 const messaging = await open({ ...${JSON.stringify(options)}, worker: false })
@@ -62,7 +62,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const messaging = await opened(options)
           const { api } = await aShop(messaging)
           const send = (text: string) => api.messages.send({ to: { phone }, text })
-          const { child, written } = started(programOf(options))
+          const { child, written } = started(makeProgram(options))
           await eventually(() => assert.deepStrictEqual(written, ["ready"]))
           const heard: Array<string> = []
           const second = messaging.subscribe("receipts", "message.sent", ({ message }) => {
@@ -76,10 +76,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           await freeze(child, pool)
           await send("d")
           await eventually(() => assert.deepStrictEqual(heard, ["b", "c", "d"]))
-          let taken = 0
+          let received = 0
           await eventually(async () => {
-            taken = await position()
-            assert.isAbove(taken, 0)
+            received = await position()
+            assert.isAbove(received, 0)
           })
 
           // What the first acknowledges now moves nothing back, and it begins none of the events after it.
@@ -88,7 +88,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           await eventually(() => assert.deepStrictEqual(written, [...inTheMiddle, "ends b"]))
           await send("e")
           await eventually(() => assert.deepStrictEqual(heard, ["b", "c", "d", "e"]))
-          await eventually(async () => assert.isAbove(await position(), taken))
+          await eventually(async () => assert.isAbove(await position(), received))
 
           // It goes on with what the other one leaves.
           await second.stop()

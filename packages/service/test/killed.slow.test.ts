@@ -16,7 +16,7 @@ const command = { to: { phone }, text: "Order 1" }
 const idempotencyKey = "order 1"
 
 /** Orders, sends and cancels in one transaction, and kills itself with a signal that leaves no time. */
-const programOf = (
+const makeProgram = (
   address: PoolConfig,
   dataDirectory: string,
   cancelled: number,
@@ -86,7 +86,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             text: "Earlier",
             sendAt: new Date(Date.now() + 3_600_000),
           })
-          const program = programOf(address, dataDirectory, earlier.id, isCommitted)
+          const program = makeProgram(address, dataDirectory, earlier.id, isCommitted)
           const { signal, written } = await killed(program)
           assert.deepStrictEqual([signal, Number(written) > 0], ["SIGKILL", true])
           await untilGone(pool)
@@ -108,26 +108,26 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             earlierIs,
             again,
             sent: drains.map(({ sent }) => sent),
-            told: heard.heard.map(({ message }) => message.id),
+            reported: heard.heard.map(({ message }) => message.id),
           }
         })
       })
 
     it.effect("before the commit leaves nothing, and its key is free for the next process", () =>
       Effect.gen(function* () {
-        const { again, earlierIs, orders, sent, there, told } = yield* afterKill(false)
+        const { again, earlierIs, orders, sent, there, reported } = yield* afterKill(false)
         assert.deepStrictEqual([orders, there, again.replayed], [0, [], false])
         assert.strictEqual(earlierIs, "scheduled")
-        assert.deepStrictEqual([sent, told], [[1, 0], [again.id]])
+        assert.deepStrictEqual([sent, reported], [[1, 0], [again.id]])
       }),
     )
 
     it.effect("right after the commit leaves the message, which the next process sends once", () =>
       Effect.gen(function* () {
-        const { again, earlierIs, orders, sent, sentId, there, told } = yield* afterKill(true)
+        const { again, earlierIs, orders, sent, sentId, there, reported } = yield* afterKill(true)
         assert.deepStrictEqual([orders, there, again.replayed], [1, [sentId], true])
         assert.strictEqual(earlierIs, "cancelled")
-        assert.deepStrictEqual([sent, told, again.id], [[1, 0], [sentId], sentId])
+        assert.deepStrictEqual([sent, reported, again.id], [[1, 0], [sentId], sentId])
       }),
     )
   },

@@ -10,7 +10,7 @@ import type { OpenOptions } from "../src/index.ts"
 import { aShop, failure, opened, openedWithPhones, phone } from "./Opened.ts"
 
 /** The sessions that live transports store, as promises. */
-const sessionsOf = (context: Context.Context<ComposedService>) => {
+const getSessions = (context: Context.Context<ComposedService>) => {
   const sessions = Context.get(context, Store).sessions
   return {
     link: (id: number) => Effect.runPromise(sessions.write(id as NumberId, "sealed", [], 0, null)),
@@ -49,7 +49,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               const { api, shop } = await aShop(before.messaging)
               const [number] = await api.numbers.list()
               assert(number !== undefined)
-              await sessionsOf(before.context).link(number.id)
+              await getSessions(before.context).link(number.id)
               const { id } = await api.messages.send({ to: { phone }, text: "Hello" })
               const notDrained = await failure(before.messaging.drain())
               await before.messaging.close()
@@ -63,7 +63,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               const after = await openedWithPhones({ ...store, ...accepts })
               const { messages } = after.messaging.as(shop)
               assert.strictEqual((await messages.get(id)).status, "queued")
-              await sessionsOf(after.context).leave(number.id)
+              await getSessions(after.context).leave(number.id)
               assert.strictEqual((await after.messaging.drain()).sent, 1)
               await after.messaging.close()
               await (await opened(store)).close()

@@ -9,7 +9,7 @@ import { json, text as readText } from "node:stream/consumers"
 import { open } from "../src/index.ts"
 import type { Messaging } from "../src/index.ts"
 
-const served = (listenerOf: (messaging: Messaging) => RequestListener, operatorToken?: string) =>
+const served = (toListener: (messaging: Messaging) => RequestListener, operatorToken?: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const messaging = await open({
@@ -19,7 +19,7 @@ const served = (listenerOf: (messaging: Messaging) => RequestListener, operatorT
         numbers: [{ phone: "+15550100001" }],
       })
       const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Test" })
-      const server = createServer(listenerOf(messaging))
+      const server = createServer(toListener(messaging))
       await once(server.listen(0, "127.0.0.1"), "listening")
       const { port } = server.address() as AddressInfo
       const api = `http://127.0.0.1:${port}/messaging/api/v2`
@@ -83,8 +83,8 @@ describe("nodeHandler", () => {
       yield* Effect.addFinalizer(() => Effect.sync(() => process.off("warning", hear)))
       for (const mount of ["/messaging", "/messaging/api", "/msg"]) {
         const { port } = yield* served((messaging) => mounted(messaging, mount))
-        const ask = () => fetch(`http://127.0.0.1:${port}/api/v2/me`)
-        yield* Effect.promise(async () => [await ask(), await ask()])
+        const request = () => fetch(`http://127.0.0.1:${port}/api/v2/me`)
+        yield* Effect.promise(async () => [await request(), await request()])
       }
       assert.deepStrictEqual(warnings, [
         'nodeHandler is mounted at /msg, where it answers nothing: open the service with http: { basePath: "/msg" }.',

@@ -143,15 +143,15 @@ it("a transaction needs a store that can take part in it", async () => {
 describe("a caller with a key", () => {
   it("may do what the key says, and is admitted at every call", async () => {
     const { keys } = messaging.operator(shop)
-    const made = await keys.create({ version: 2, name: "Read", scopes: ["messages:read"] })
-    const reader = messaging.withKey(made.key)
+    const newKey = await keys.create({ version: 2, name: "Read", scopes: ["messages:read"] })
+    const reader = messaging.withKey(newKey.key)
     assert.strictEqual((await reader.account()).key?.name, "Read")
     const refused = await failure(reader.messages.send({ to: { phone }, text: "Hello" }))
     assert.deepStrictEqual(
       [refused.code, refused.status, refused.details],
       ["missing_scope", 403, { requiredScope: "messages:send" }],
     )
-    await keys.revoke(made.id)
+    await keys.revoke(newKey.id)
     assert.strictEqual((await failure(reader.account())).code, "api_key_revoked")
     assert.strictEqual(
       (await failure(messaging.withKey("svc_live_nothing").account())).code,
@@ -162,9 +162,9 @@ describe("a caller with a key", () => {
 
 describe("ensuring a workspace", () => {
   it("makes one however many ask at once, and adds only the numbers that are missing", async () => {
-    const wanted = { numbers: [{ phone: "+15550100011" }] }
+    const expected = { numbers: [{ phone: "+15550100011" }] }
     const found = await Promise.all(
-      Array.from({ length: 8 }, () => messaging.workspaces.ensure("again", wanted)),
+      Array.from({ length: 8 }, () => messaging.workspaces.ensure("again", expected)),
     )
     assert.lengthOf(new Set(found.map(({ id }) => id)), 1)
     const [first] = found
@@ -204,8 +204,8 @@ describe("ensuring a workspace", () => {
       ["validation_failed", "wanted", ["+15550100021"]],
     ]
     const names = async () => (await all(messaging.workspaces.list())).map(({ name }) => name)
-    for (const [code, field, wanted] of wrong) {
-      const error = await failure(messaging.workspaces.ensure("wrong", wanted as never))
+    for (const [code, field, expected] of wrong) {
+      const error = await failure(messaging.workspaces.ensure("wrong", expected as never))
       assert.deepStrictEqual([error.code, error.field], [code, field])
     }
     assert.notInclude(await names(), "wrong")
@@ -278,10 +278,10 @@ describe("options", () => {
         ["publicKey", { publicKey: "-----BEGIN" }],
         ["apiID", { apiID: 1 }],
       ].map(
-        ([name, given]) =>
+        ([name, input]) =>
           [
             `transport.live.telegram.${String(name)}`,
-            { transport: { live: { telegram: { ...application, ...Object(given) } } } },
+            { transport: { live: { telegram: { ...application, ...Object(input) } } } },
           ] as const,
       ),
       ["dataDirectory", { dataDirectory: "" }],

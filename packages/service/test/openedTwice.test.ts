@@ -16,12 +16,12 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
           const logger = { debug: () => {}, info: () => {}, warn, error: warn }
           const quiet = { ...options, logger, worker: false }
           await opened(quiet)
-          const told = () => lines.filter((line) => /openedTwice|Opened\.ts/.test(String(line)))
-          assert.isEmpty(told())
+          const warnings = () => lines.filter((line) => /openedTwice|Opened\.ts/.test(String(line)))
+          assert.isEmpty(warnings())
           await opened({ ...quiet, store: { ...options.store, schema: "another" } })
-          assert.isEmpty(told())
+          assert.isEmpty(warnings())
           await opened(quiet)
-          assert.lengthOf(told(), 1)
+          assert.lengthOf(warnings(), 1)
         })
       }),
     )

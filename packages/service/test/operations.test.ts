@@ -15,10 +15,10 @@ it("reminders are made, read, listed, changed, and removed", async () => {
     text: "It is Monday.",
     schedule: { cron: "0 9 * * 1", timezone: "Europe/Berlin" },
   }
-  const { replayed, ...made } = await api.reminders.create(command, { idempotencyKey: "weekly" })
+  const { replayed, ...created } = await api.reminders.create(command, { idempotencyKey: "weekly" })
   assert.isFalse(replayed)
   assert.deepStrictEqual(
-    { ...made, id: 0, nextRunAt: null, createdAt: null },
+    { ...created, id: 0, nextRunAt: null, createdAt: null },
     {
       id: 0,
       workspaceId: shop.id,
@@ -35,23 +35,23 @@ it("reminders are made, read, listed, changed, and removed", async () => {
       lastRun: null,
     },
   )
-  assert.instanceOf(made.nextRunAt, Date)
+  assert.instanceOf(created.nextRunAt, Date)
   assert.isTrue((await api.reminders.create(command, { idempotencyKey: "weekly" })).replayed)
-  assert.deepStrictEqual(await api.reminders.get(made.id), made)
-  const paused = await api.reminders.update(made.id, {
+  assert.deepStrictEqual(await api.reminders.get(created.id), created)
+  const paused = await api.reminders.update(created.id, {
     active: false,
     schedule: { cron: "1 9 * * 1" },
   })
   assert.deepStrictEqual(paused, {
-    ...made,
+    ...created,
     active: false,
     nextRunAt: null,
     schedule: { cron: "1 9 * * 1", timezone: "Europe/Berlin" },
   })
   assert.deepStrictEqual(await all(api.reminders.list({ active: false })), [paused])
-  assert.deepStrictEqual(await all(messaging.operator(shop).reminderRuns(made.id)), [])
-  await api.reminders.remove(made.id)
-  assert.strictEqual((await failure(api.reminders.get(made.id))).code, "reminder_not_found")
+  assert.deepStrictEqual(await all(messaging.operator(shop).reminderRuns(created.id)), [])
+  await api.reminders.remove(created.id)
+  assert.strictEqual((await failure(api.reminders.get(created.id))).code, "reminder_not_found")
   const wrong = await failure(api.reminders.create({ ...command, schedule: { cron: "never" } }))
   assert.deepStrictEqual([wrong.code, wrong.field], ["invalid_cron", "schedule.cron"])
 })
@@ -187,10 +187,10 @@ it("a number is linked by a key without using up its rate, however long it takes
   const { context, messaging, phones } = await openedWithPhones()
   const { shop } = await aShop(messaging)
   const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Link" })
-  let looks = 0
+  let checks = 0
   let id: number | undefined
   const sleep = () =>
-    ++looks === 400
+    ++checks === 400
       ? Effect.orDie(phones.scan(parseId(String(id)), { phone: "+15550100009" }))
       : Effect.void
   const { link } = numbersApi({
@@ -213,21 +213,21 @@ it("a number is linked by a key without using up its rate, however long it takes
     status = number.status
   }
   assert.strictEqual(status, "connected")
-  assert.isAtLeast(looks, 400)
+  assert.isAtLeast(checks, 400)
 })
 
 it("phones are checked, and their results listed", async () => {
   const messaging = await opened()
   const { api } = await aShop(messaging)
-  const made = await api.numberChecks.create({ phones: [phone, "+15550100000"], name: "Two" })
+  const created = await api.numberChecks.create({ phones: [phone, "+15550100000"], name: "Two" })
   await messaging.drain()
-  const check = await api.numberChecks.get(made.id)
+  const check = await api.numberChecks.get(created.id)
   assert.deepStrictEqual(
     [check.status, check.registered, check.notRegistered, check.total],
     ["completed", 1, 1, 2],
   )
   assert.deepStrictEqual(await all(api.numberChecks.list()), [check])
-  const results = await all(api.numberChecks.results(made.id, { status: ["not_registered"] }))
+  const results = await all(api.numberChecks.results(created.id, { status: ["not_registered"] }))
   assert.deepStrictEqual(
     results.map((result) => [result.phone, result.status]),
     [["+15550100000", "not_registered"]],
@@ -304,35 +304,35 @@ it("webhook endpoints are made with a secret, tested, replaced and removed", asy
   const messaging = await opened({ worker: false, egress: "open" })
   const { api, shop } = await aShop(messaging)
   const command = { url: "https://127.0.0.1/events", events: ["message.failed"] as const }
-  const made = await api.webhooks.create(command, { idempotencyKey: "hook" })
-  assert.match(made.secret ?? "", /^[0-9a-f]{64}$/)
+  const created = await api.webhooks.create(command, { idempotencyKey: "hook" })
+  assert.match(created.secret ?? "", /^[0-9a-f]{64}$/)
   assert.deepStrictEqual(
-    [made.active, made.events, made.lastAttempt],
+    [created.active, created.events, created.lastAttempt],
     [true, ["message.failed"], null],
   )
   const again = await api.webhooks.create(command, { idempotencyKey: "hook" })
-  assert.deepStrictEqual([again.id, again.secret, again.replayed], [made.id, null, true])
-  const rotated = await api.webhooks.rotateSecret(made.id)
-  assert.notStrictEqual(rotated.secret, made.secret)
+  assert.deepStrictEqual([again.id, again.secret, again.replayed], [created.id, null, true])
+  const rotated = await api.webhooks.rotateSecret(created.id)
+  assert.notStrictEqual(rotated.secret, created.secret)
   const { secret: _, ...shown } = rotated
-  assert.deepStrictEqual(await api.webhooks.get(made.id), shown)
+  assert.deepStrictEqual(await api.webhooks.get(created.id), shown)
   assert.deepStrictEqual(await api.webhooks.list(), [shown])
-  assert.strictEqual((await api.webhooks.test(made.id)).type, "ping")
+  assert.strictEqual((await api.webhooks.test(created.id)).type, "ping")
   const { webhooks } = messaging.operator(shop)
   assert.deepStrictEqual(await webhooks.list(), [shown])
-  assert.deepStrictEqual(await all(webhooks.deliveries(made.id)), [])
-  assert.deepStrictEqual(await webhooks.resume(made.id), shown)
-  const unknown = await failure(webhooks.redeliver(made.id, { eventId: "evt_none" }))
+  assert.deepStrictEqual(await all(webhooks.deliveries(created.id)), [])
+  assert.deepStrictEqual(await webhooks.resume(created.id), shown)
+  const unknown = await failure(webhooks.redeliver(created.id, { eventId: "evt_none" }))
   assert.strictEqual(unknown.code, "event_not_found")
-  await api.webhooks.remove(made.id)
+  await api.webhooks.remove(created.id)
   assert.deepStrictEqual(await api.webhooks.list(), [])
 })
 
 it("the operator keeps workspaces, keys, contacts, numbers and secrets", async () => {
   const messaging = await opened({ worker: false })
   const { workspaces } = messaging
-  const made = await workspaces.create({ name: "Bakery", plan: null })
-  assert.deepStrictEqual(await workspaces.get(made.id), made)
+  const workspace = await workspaces.create({ name: "Bakery", plan: null })
+  assert.deepStrictEqual(await workspaces.get(workspace.id), workspace)
   const plan = {
     name: "Small",
     messagesRemaining: 1,
@@ -341,10 +341,10 @@ it("the operator keeps workspaces, keys, contacts, numbers and secrets", async (
     maxNumbers: 2,
     mediaStorageBytes: 1024,
   }
-  const changed = await workspaces.update(made, { plan })
-  assert.deepStrictEqual(changed, { ...made, plan })
+  const changed = await workspaces.update(workspace, { plan })
+  assert.deepStrictEqual(changed, { ...workspace, plan })
   assert.deepStrictEqual(await all(workspaces.list()), [changed])
-  const { callbacks, contacts, keys, numbers } = messaging.operator(made.id)
+  const { callbacks, contacts, keys, numbers } = messaging.operator(workspace.id)
 
   const number = await numbers.create({ platform: "whatsapp", phone: "+15550100001" })
   const operated = await numbers.update(number.id, {
@@ -371,20 +371,20 @@ it("the operator keeps workspaces, keys, contacts, numbers and secrets", async (
   assert.notStrictEqual(await callbacks.rotateSecret(), secret)
   assert.deepStrictEqual(await all(callbacks.deliveries()), [])
 
-  const limited = messaging.operator(made, { role: "member" })
+  const limited = messaging.operator(workspace, { role: "member" })
   assert.strictEqual(
     (await failure(limited.keys.create({ version: 2, name: "No" }))).code,
     "role_required",
   )
-  const account = await messaging.as(made).account()
+  const account = await messaging.as(workspace).account()
   assert.deepStrictEqual(
     [account.plan, account.limits.messagesRemaining, account.key],
     ["Small", 1, null],
   )
   await numbers.remove(number.id)
-  await workspaces.remove(made)
-  assert.strictEqual((await failure(workspaces.get(made.id))).code, "workspace_not_found")
-  assert.strictEqual((await failure(messaging.as(made).account())).code, "workspace_not_found")
+  await workspaces.remove(workspace)
+  assert.strictEqual((await failure(workspaces.get(workspace.id))).code, "workspace_not_found")
+  assert.strictEqual((await failure(messaging.as(workspace).account())).code, "workspace_not_found")
 })
 
 it("a caller may be trusted with less", async () => {

@@ -71,16 +71,19 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             Effect.flatMap(EmbeddedPostgres, (postgres) => postgres.createDatabase()),
             elsewhere,
           )
-          const poolOf = (on: Pick<typeof spare, "path" | "username">, name: string) =>
+          const makePool = (on: Pick<typeof spare, "path" | "username">, name: string) =>
             new Pool({ host: dirname(on.path), user: on.username, database: name, max: 2 })
           yield* Effect.promise(async () => {
             const { api } = await aShop(await opened({ ...options, worker: false }))
-            const [own, first] = [poolOf(address, address.database), poolOf(spare, spare.database)]
+            const [own, first] = [
+              makePool(address, address.database),
+              makePool(spare, spare.database),
+            ]
             const { rows } = await own.query(`select d.oid, s.value
             from pg_database d, messaging.service_secrets s
             where d.datname = current_database() and s.name = 'store-identity'`)
             await first.query(`create database restored oid = ${rows[0].oid}`)
-            const restored = poolOf(spare, "restored")
+            const restored = makePool(spare, "restored")
             // A dump creates tables in its own order.
             await restored.query("create table made_before (id integer)")
             const other = await opened({ ...options, store: { pool: restored }, worker: false })

@@ -29,7 +29,7 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
     const postgres = yield* EmbeddedPostgres
     const pool = yield* Effect.acquireRelease(
       Effect.sync(() => new Pool({ host: dirname(path), user: username, database, max: 4 })),
-      (made) => Effect.promise(() => made.end()),
+      (created) => Effect.promise(() => created.end()),
     )
     let isStopped = false
     const start = Effect.suspend(() => {
@@ -75,10 +75,10 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
             })
 
             await stop()
-            const sendAway = () =>
+            const sendDuringOutage = () =>
               api.messages.send({ to, text: "Sent again" }, { idempotencyKey: "again" })
             const calls: Readonly<Record<string, () => Promise<unknown>>> = {
-              send: sendAway,
+              send: sendDuringOutage,
               sendBatch: () => api.messages.sendBatch({ to: [to, to], text: "Lost" }),
               get: () => api.messages.get(due.id),
               list: () => all(api.messages.list()),
@@ -98,7 +98,7 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
             }
             const meanwhile = first(2)
             const { ready } = messaging.on("message.sent", meanwhile.handler)
-            const told = async () => {
+            const readErrors = async () => {
               const errors = await Promise.all(Object.values(calls).map((call) => failure(call())))
               return errors.map(({ cause, code, status }) => {
                 assert.instanceOf(cause, StoreUnavailable)
@@ -106,7 +106,7 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
               })
             }
             for (let round = 0; round < 3; round++) {
-              assert.deepStrictEqual(new Set(await told()), new Set(["internal_error 500"]))
+              assert.deepStrictEqual(new Set(await readErrors()), new Set(["internal_error 500"]))
             }
             const answer = await messaging.handler(
               new Request("http://host/api/v2/me", { headers: { authorization: `Bearer ${key}` } }),
@@ -115,7 +115,7 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
 
             await start()
             await ready
-            const again = await sendAway()
+            const again = await sendDuringOutage()
             const after = await api.messages.send({ to, text: "After" })
             const sent = [due, again, after].map(({ id }) => id)
             const heard = (events: Awaited<typeof before.all>) =>
@@ -182,15 +182,15 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
           await messaging.on("message.sent", () => undefined).ready
           return { api, messaging }
         })
-        const doors = await Promise.all(opening)
+        const clients = await Promise.all(opening)
         await freeze()
         // Each has running statements, which will get no answer.
-        const underWay = doors.map(({ api }) => failure(api.messages.list().page()))
-        const drains = doors.map(({ messaging }) => messaging.drain({ atMostMillis: 100 }))
+        const underWay = clients.map(({ api }) => failure(api.messages.list().page()))
+        const drains = clients.map(({ messaging }) => messaging.drain({ atMostMillis: 100 }))
         for (const { finished, sent } of await Promise.all(drains)) {
           assert.deepStrictEqual([finished, sent], [false, 0])
         }
-        await Promise.all(doors.map(({ messaging }) => messaging.close()))
+        await Promise.all(clients.map(({ messaging }) => messaging.close()))
         for (const call of underWay) assert.strictEqual((await call).code, "closed")
         await thaw()
       }),

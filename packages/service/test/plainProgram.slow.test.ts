@@ -44,7 +44,7 @@ it("its declarations name nothing of Effect, nor of any other package", async ()
 })
 
 /** A program over `open` whose last line names every module that it loaded. */
-const programOf = (work: string) => `
+const makeProgram = (work: string) => `
 import { registerHooks } from "node:module"
 const loaded = []
 registerHooks({
@@ -60,7 +60,7 @@ console.log(JSON.stringify(loaded))
 
 /** Runs it until it ends by itself. */
 const runProgram = async (work: string) => {
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", programOf(work)], {
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", makeProgram(work)], {
     cwd: home,
   })
   const lines = stdout.trim().split("\n")

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { openService } from "../src/compose/index.ts"
-import { settingsOf } from "../src/facade/options.ts"
+import { readSettings } from "../src/facade/options.ts"
 
 /** A proxy on this machine that connects nowhere, and what it was asked for. */
 const aProxy = Effect.acquireRelease(
@@ -30,7 +30,7 @@ it.live("a live number's proxy is asked for the server of its platform", () =>
     const { port, targets } = yield* aProxy
     const telegram = { apiId: 1, apiHash: "0".repeat(32) }
     const transport = { live: { url: "ws://127.0.0.1:9/ws", telegram } }
-    const settings = yield* settingsOf({ transport, worker: false })
+    const settings = yield* readSettings({ transport, worker: false })
     yield* Effect.gen(function* () {
       const numbers = yield* Numbers
       const { id: workspace } = yield* Workspaces.use((all) =>

@@ -42,9 +42,9 @@ it("a repeat with another reference is another command", async () => {
   const { api } = await aShop(messaging)
   const command = { to: { phone }, text: "Hello", reference }
   const options = { idempotencyKey: "order 4711" }
-  const made = await api.messages.send(command, options)
+  const created = await api.messages.send(command, options)
   const again = await api.messages.send(command, options)
-  assert.deepStrictEqual(again, { ...made, replayed: true })
+  assert.deepStrictEqual(again, { ...created, replayed: true })
   const other = api.messages.send({ ...command, reference: "order 4712" }, options)
   assert.strictEqual((await failure(other)).code, "idempotency_key_reused")
   const without = api.messages.send({ to: { phone }, text: "Hello" }, options)
@@ -54,8 +54,8 @@ it("a repeat with another reference is another command", async () => {
 it("a reference has 1 to 200 characters, and null is none", async () => {
   const messaging = await opened()
   const { api } = await aShop(messaging)
-  const send = (given: unknown) =>
-    api.messages.send({ to: { phone }, text: "Hello", reference: given as string })
+  const send = (value: unknown) =>
+    api.messages.send({ to: { phone }, text: "Hello", reference: value as string })
   for (const fitting of ["x", "👩".repeat(200), null, undefined]) {
     assert.strictEqual((await send(fitting)).reference, fitting ?? null)
   }

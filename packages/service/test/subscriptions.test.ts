@@ -208,7 +208,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const { api } = await aShop(messaging)
           const steps: Array<string> = []
           let began: () => void = () => undefined
-          const begun = new Promise<void>((resolve) => {
+          const started = new Promise<void>((resolve) => {
             began = resolve
           })
           messaging.subscribe("receipts", "message.sent", async () => {
@@ -218,7 +218,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             steps.push("ended")
           })
           await api.messages.send({ to: { phone }, text: "a" })
-          await begun
+          await started
           await messaging.close()
           assert.deepStrictEqual(steps, ["begun", "ended"])
           const after = await opened(options)

@@ -8,10 +8,10 @@ const [ownPhone, otherPhone] = ["4915100000001", "4915100000002"] as const
 
 it.effect("an account logs in by code and password, and its message to @name arrives once", () =>
   Effect.gen(function* () {
-    const far = yield* TelegramServer
-    yield* far.person(ownPhone, { password: "correct horse" })
-    yield* far.person(otherPhone, { username: "somename" })
-    const { address: server, apiHash, apiId, publicKey } = far
+    const remote = yield* TelegramServer
+    yield* remote.person(ownPhone, { password: "correct horse" })
+    yield* remote.person(otherPhone, { username: "somename" })
+    const { address: server, apiHash, apiId, publicKey } = remote
     yield* Effect.promise(async () => {
       const messaging = await opened({
         transport: { live: { telegram: { apiId, apiHash, server, publicKey } } },
@@ -23,12 +23,12 @@ it.effect("an account logs in by code and password, and its message to @name arr
       const [account] = await numbers.list()
       assert(account !== undefined)
       assert.deepStrictEqual([account.platform, account.status], ["telegram", "disconnected"])
-      const { expiresAt, ...begun } = await logins.begin(account.id, {
+      const { expiresAt, ...started } = await logins.begin(account.id, {
         method: "code",
         phone: `+${ownPhone}`,
       })
       assert.isAbove(expiresAt.getTime(), Date.now())
-      assert.deepStrictEqual(begun, {
+      assert.deepStrictEqual(started, {
         state: "code_sent",
         qrUrl: null,
         qrExpiresAt: null,
@@ -51,10 +51,10 @@ it.effect("an account logs in by code and password, and its message to @name arr
       assert.strictEqual(event?.message.id, id)
     })
     assert.deepStrictEqual(
-      far.shown(otherPhone).map(({ text }) => text),
+      remote.shown(otherPhone).map(({ text }) => text),
       ["Hello"],
     )
-    assert.deepStrictEqual(far.complaints(), [])
+    assert.deepStrictEqual(remote.complaints(), [])
   }).pipe(Effect.provide(TelegramServer.layer())),
 )
 

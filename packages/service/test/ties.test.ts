@@ -4,7 +4,7 @@ import type * as Ports from "@messaging-service/core"
 import type { Brand } from "effect"
 import type pg from "pg"
 import { assert, it } from "vitest"
-import type * as Door from "../src/index.ts"
+import type * as Facade from "../src/index.ts"
 
 /** Both types are equal; else the names of the differences. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : ["missing", A, B]) : ["other", A, B]
@@ -45,29 +45,29 @@ type Dated<A> = {
 type RecordOf<A, B, Hidden = never> = Same<Dated<Omit<Plain<A>, Hidden & string>>, B>
 
 const commands: {
-  readonly sendMessage: Command<Core.ReferencedSend, Door.SendMessage>
-  readonly sendBatch: Command<Core.ReferencedBatch, Door.SendBatch>
-  readonly listMessages: Command<Core.ReferencedList, Door.ListMessages>
-  readonly createReminder: Command<Core.CreateReminder, Door.CreateReminder>
-  readonly changeReminder: Command<Core.ChangeReminder, Door.ChangeReminder>
-  readonly listReminders: Command<Core.ListReminders, Door.ListReminders>
-  readonly connectNumber: Command<Core.ConnectNumber, Door.ConnectNumber>
-  readonly checkNumbers: Command<Core.CheckNumbers, Door.CheckNumbers>
-  readonly listCheckResults: Command<Core.ListCheckResults, Door.ListCheckResults>
-  readonly listMedia: Command<Core.ListMedia, Door.ListMedia>
-  readonly createWebhook: Command<Core.CreateWebhook, Door.CreateWebhook>
-  readonly createWorkspace: Command<Core.CreateWorkspace, Door.CreateWorkspace>
-  readonly ensureWorkspace: Command<Omit<Core.EnsureWorkspace, "name">, Door.EnsureWorkspace>
-  readonly changeWorkspace: Command<Core.ChangeWorkspace, Door.ChangeWorkspace>
-  readonly createKey: Command<Core.CreateKey, Door.CreateKey>
-  readonly createContact: Command<Core.CreateContact, Door.CreateContact>
-  readonly createNumber: Command<Core.CreateNumber, Door.CreateNumber>
-  readonly changeNumber: Command<Core.ChangeNumber, Door.ChangeNumber>
-  readonly telegramLogin: Command<Core.BeginTelegramLogin, Door.BeginTelegramLogin>
-  readonly redeliver: Command<Core.RedeliverEvent, Door.RedeliverEvent>
-  readonly page: Command<Core.ListPage, Door.PageOptions>
-  readonly restored: Command<Core.StoreRestored, Door.StoreRestored>
-  readonly held: Same<keyof Core.SelectHeld, keyof Door.SelectHeld>
+  readonly sendMessage: Command<Core.ReferencedSend, Facade.SendMessage>
+  readonly sendBatch: Command<Core.ReferencedBatch, Facade.SendBatch>
+  readonly listMessages: Command<Core.ReferencedList, Facade.ListMessages>
+  readonly createReminder: Command<Core.CreateReminder, Facade.CreateReminder>
+  readonly changeReminder: Command<Core.ChangeReminder, Facade.ChangeReminder>
+  readonly listReminders: Command<Core.ListReminders, Facade.ListReminders>
+  readonly connectNumber: Command<Core.ConnectNumber, Facade.ConnectNumber>
+  readonly checkNumbers: Command<Core.CheckNumbers, Facade.CheckNumbers>
+  readonly listCheckResults: Command<Core.ListCheckResults, Facade.ListCheckResults>
+  readonly listMedia: Command<Core.ListMedia, Facade.ListMedia>
+  readonly createWebhook: Command<Core.CreateWebhook, Facade.CreateWebhook>
+  readonly createWorkspace: Command<Core.CreateWorkspace, Facade.CreateWorkspace>
+  readonly ensureWorkspace: Command<Omit<Core.EnsureWorkspace, "name">, Facade.EnsureWorkspace>
+  readonly changeWorkspace: Command<Core.ChangeWorkspace, Facade.ChangeWorkspace>
+  readonly createKey: Command<Core.CreateKey, Facade.CreateKey>
+  readonly createContact: Command<Core.CreateContact, Facade.CreateContact>
+  readonly createNumber: Command<Core.CreateNumber, Facade.CreateNumber>
+  readonly changeNumber: Command<Core.ChangeNumber, Facade.ChangeNumber>
+  readonly telegramLogin: Command<Core.BeginTelegramLogin, Facade.BeginTelegramLogin>
+  readonly redeliver: Command<Core.RedeliverEvent, Facade.RedeliverEvent>
+  readonly page: Command<Core.ListPage, Facade.PageOptions>
+  readonly restored: Command<Core.StoreRestored, Facade.StoreRestored>
+  readonly held: Same<keyof Core.SelectHeld, keyof Facade.SelectHeld>
 } = {
   sendMessage: true,
   sendBatch: true,
@@ -97,40 +97,44 @@ const commands: {
 const records: {
   readonly message: RecordOf<
     Core.ReportedMessage & Pick<Core.OutboxEvent, "reference">,
-    Omit<Door.Message, "workspaceId" | "mode">
+    Omit<Facade.Message, "workspaceId" | "mode">
   >
-  readonly workspace: RecordOf<Ports.Workspace, Door.Workspace, "deletedAt">
-  readonly key: RecordOf<Ports.ApiKey, Door.Key>
-  readonly contact: RecordOf<Ports.Contact, Door.Contact>
+  readonly workspace: RecordOf<Ports.Workspace, Facade.Workspace, "deletedAt">
+  readonly key: RecordOf<Ports.ApiKey, Facade.Key>
+  readonly contact: RecordOf<Ports.Contact, Facade.Contact>
   readonly number: RecordOf<
     Ports.SendingNumber,
-    Door.SendingNumber,
+    Facade.SendingNumber,
     "workspaceId" | "mode" | "createdAt"
   >
-  readonly pacing: Same<Ports.Pacing, Door.Pacing>
-  readonly connection: RecordOf<Core.NumberConnection, Door.NumberConnection>
-  readonly check: RecordOf<Ports.NumberCheck, Door.NumberCheck>
-  readonly checkResult: RecordOf<Ports.NumberCheckResult, Door.NumberCheckResult>
-  readonly media: RecordOf<Ports.MediaFile & { readonly url: string }, Door.MediaFile, "storageKey">
-  readonly delivery: RecordOf<Ports.DeliveryAttempt, Door.Delivery>
-  readonly callback: RecordOf<Ports.CallbackAttempt, Door.CallbackDelivery>
+  readonly pacing: Same<Ports.Pacing, Facade.Pacing>
+  readonly connection: RecordOf<Core.NumberConnection, Facade.NumberConnection>
+  readonly check: RecordOf<Ports.NumberCheck, Facade.NumberCheck>
+  readonly checkResult: RecordOf<Ports.NumberCheckResult, Facade.NumberCheckResult>
+  readonly media: RecordOf<
+    Ports.MediaFile & { readonly url: string },
+    Facade.MediaFile,
+    "storageKey"
+  >
+  readonly delivery: RecordOf<Ports.DeliveryAttempt, Facade.Delivery>
+  readonly callback: RecordOf<Ports.CallbackAttempt, Facade.CallbackDelivery>
   readonly webhook: RecordOf<
     Omit<Ports.WebhookEndpoint, "lastAttempt">,
-    Omit<Door.Webhook, "active" | "lastAttempt">,
+    Omit<Facade.Webhook, "active" | "lastAttempt">,
     "secretSalt" | "firstSecretLast4"
   >
   readonly reminder: RecordOf<
     Omit<Ports.Reminder, "to" | "media" | "lastRun" | "timezone">,
-    Omit<Door.Reminder, "to" | "media" | "lastRun" | "schedule">,
+    Omit<Facade.Reminder, "to" | "media" | "lastRun" | "schedule">,
     "cron" | "revision"
   >
   readonly telegramLogin: Same<
     Omit<Core.TelegramLoginView, "qr" | "expiresAt">,
-    Omit<Door.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
+    Omit<Facade.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
   >
-  readonly heldCount: RecordOf<Ports.HeldCount, Door.HeldCount>
-  readonly decidedHeld: RecordOf<Core.DecidedHeld, Door.DecidedHeld>
-  readonly run: Same<keyof Ports.LoggedRun, keyof Door.LoggedReminderRun>
+  readonly heldCount: RecordOf<Ports.HeldCount, Facade.HeldCount>
+  readonly decidedHeld: RecordOf<Core.DecidedHeld, Facade.DecidedHeld>
+  readonly run: Same<keyof Ports.LoggedRun, keyof Facade.LoggedReminderRun>
 } = {
   message: true,
   workspace: true,
@@ -153,15 +157,15 @@ const records: {
 }
 
 const words: {
-  readonly code: Same<Core.Code | "closed" | "cannot_start", Door.ErrorCode>
-  readonly scope: Same<Core.Scope, Door.Scope>
-  readonly role: Same<Core.Role, Door.Role>
-  readonly status: Same<Ports.MessageStatus, Door.MessageStatus>
-  readonly event: Same<Ports.MessageEventType, Door.MessageEventType>
-  readonly plan: Same<Ports.Plan, Door.Plan>
-  readonly transaction: Same<Ports.TransactionClient, Door.Transaction>
-  readonly pool: pg.Pool extends Door.PostgresPool ? true : false
-  readonly client: pg.PoolClient extends Door.Transaction ? true : false
+  readonly code: Same<Core.Code | "closed" | "cannot_start", Facade.ErrorCode>
+  readonly scope: Same<Core.Scope, Facade.Scope>
+  readonly role: Same<Core.Role, Facade.Role>
+  readonly status: Same<Ports.MessageStatus, Facade.MessageStatus>
+  readonly event: Same<Ports.MessageEventType, Facade.MessageEventType>
+  readonly plan: Same<Ports.Plan, Facade.Plan>
+  readonly transaction: Same<Ports.TransactionClient, Facade.Transaction>
+  readonly pool: pg.Pool extends Facade.PostgresPool ? true : false
+  readonly client: pg.PoolClient extends Facade.Transaction ? true : false
 } = {
   code: true,
   scope: true,

@@ -103,16 +103,16 @@ it("a logger of the host's is given text and fields, and pino the fields first",
   const lines: Array<ReadonlyArray<unknown>> = []
   const method =
     (level: string) =>
-    (...given: ReadonlyArray<unknown>) =>
-      lines.push([level, ...given])
+    (...args: ReadonlyArray<unknown>) =>
+      lines.push([level, ...args])
   const logger = {
     debug: method("debug"),
     info: method("info"),
     warn: method("warn"),
     error: method("error"),
   }
-  const fail = async (given: MessagingLogger) => {
-    const messaging = await opened({ worker: false, logger: given })
+  const fail = async (input: MessagingLogger) => {
+    const messaging = await opened({ worker: false, logger: input })
     const { api } = await aShop(messaging)
     const listening = messaging.on("message.cancelled", () => {
       throw new Error("no")

@@ -98,8 +98,8 @@ describe("events", () => {
 it("a listener that the store does not answer keeps no call waiting", async () => {
   const { messaging } = await openedWithPhones({ worker: false }, (context) => {
     const feed = Context.get(context, EventFeed)
-    const away = new StoreUnavailable({ operation: "webhooks.readEvents", cause: "away" })
-    return Context.add(context, EventFeed, { ...feed, end: Effect.fail(away) })
+    const unavailable = new StoreUnavailable({ operation: "webhooks.readEvents", cause: "away" })
+    return Context.add(context, EventFeed, { ...feed, end: Effect.fail(unavailable) })
   })
   const listening = messaging.on("message.sent", () => undefined)
   const { shop } = await aShop(messaging)
@@ -170,11 +170,11 @@ describe("a store that does not answer", () => {
   it("fails a promise as it fails a request, with the retry time if there is one", async () => {
     const fault = new StoreUnavailable({ operation: "numbers.list", cause: "away" })
     const full = new StoreUnavailable({ ...fault, cause: "no room", retryAfter: 5 })
-    const told: ReadonlyArray<readonly [StoreUnavailable, string, number, number | null]> = [
+    const received: ReadonlyArray<readonly [StoreUnavailable, string, number, number | null]> = [
       [fault, "internal_error", 500, null],
       [full, "service_unavailable", 503, 5000],
     ]
-    for (const [unavailable, code, status, retryAfterMillis] of told) {
+    for (const [unavailable, code, status, retryAfterMillis] of received) {
       const { messaging } = await openedWithPhones({ worker: false }, (context) =>
         Context.add(context, Connections, {
           ...Context.get(context, Connections),

@@ -19,7 +19,7 @@ const thrown = (call: () => unknown): MessagingError => {
 
 it("a listener that could never hear anything is refused", async () => {
   const messaging = await opened({ worker: false })
-  const on = messaging.on as (...given: ReadonlyArray<unknown>) => unknown
+  const on = messaging.on as (...args: ReadonlyArray<unknown>) => unknown
   const handler = () => undefined
   const wrong: ReadonlyArray<readonly [string, ReadonlyArray<unknown>]> = [
     ...[Number.NaN, 1.5, 1e30, "x", -1, null].map(
@@ -31,8 +31,8 @@ it("a listener that could never hear anything is refused", async () => {
     ["handler", ["message.sent", "log"]],
     ["since", ["message.sent", handler, { since: 1 }]],
   ]
-  for (const [field, given] of wrong) {
-    const error = thrown(() => on(...given))
+  for (const [field, args] of wrong) {
+    const error = thrown(() => on(...args))
     assert.deepStrictEqual([error.code, error.field], ["validation_failed", field])
   }
 })

@@ -14,7 +14,7 @@ import { laneQueue } from "./lanes.ts"
 import { linkingStore, numberStore } from "./numbers.ts"
 import { mediaStore } from "./media.ts"
 import { messageStore, version1ListStore } from "./messages.ts"
-import { newsStore } from "./news.ts"
+import { changeFeedStore } from "./changeFeed.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
@@ -64,7 +64,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
     browserSessions: browserSessionStore(tables),
-    news: newsStore(tables),
+    news: changeFeedStore(tables),
     figures: figureStore(tables),
     version1Lists: version1ListStore(tables),
     phones: simulatedPhones(tables),

@@ -15,7 +15,7 @@ import type {
   SignInLinkId,
   WorkspaceId,
 } from "@messaging-service/core"
-import { workspaceOf } from "./tables.ts"
+import { findWorkspace } from "./tables.ts"
 import type { BrowserSessionRow, SignInLinkRow, Tables } from "./tables.ts"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
@@ -28,7 +28,7 @@ const validRow = (tables: Tables, query: SessionQuery): BrowserSessionRow | unde
 const insert = (
   tables: Tables,
   session: NewBrowserSession,
-  most: number,
+  max: number,
   link: SignInLinkRow | null,
 ): void => {
   const others = [...tables.browserSessions.values()].filter(
@@ -38,7 +38,7 @@ const insert = (
     hasSessionEnded(row.session, row.lastUsedAt, session.createdAt),
   )
   const left = others.filter((row) => !ended.includes(row))
-  for (const row of [...ended, ...left.slice(0, Math.max(0, left.length - most + 1))]) {
+  for (const row of [...ended, ...left.slice(0, Math.max(0, left.length - max + 1))]) {
     tables.browserSessions.delete(row.session.hash)
   }
   tables.browserSessions.set(session.hash, {
@@ -49,7 +49,7 @@ const insert = (
   })
 }
 
-const shown = ({
+const toBrowserSession = ({
   createdAt,
   expiresAt,
   returnUrl,
@@ -78,7 +78,7 @@ export const removePortal = (tables: Tables, id: WorkspaceId, now: number): void
 }
 
 /** Oldest first. */
-const linksOf = (tables: Tables, id: WorkspaceId): ReadonlyArray<SignInLinkRow> =>
+const listLinks = (tables: Tables, id: WorkspaceId): ReadonlyArray<SignInLinkRow> =>
   [...tables.signInLinks.values()].filter(({ link }) => link.workspaceId === id)
 
 const shownLink = ({ expiresAt, id, link, revokedAt, usedAt }: SignInLinkRow): SignInLink => ({
@@ -93,12 +93,12 @@ const shownLink = ({ expiresAt, id, link, revokedAt, usedAt }: SignInLinkRow): S
 })
 
 const admitsPortal = (tables: Tables, id: WorkspaceId): boolean =>
-  workspaceOf(tables, id)?.workspace.accountDisabled === false
+  findWorkspace(tables, id)?.workspace.accountDisabled === false
 
 export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> => ({
-  insert: (session, most) => insert(tables, session, most, null),
+  insert: (session, max) => insert(tables, session, max, null),
 
-  exchange: ({ codeHash, hash, now, tokenMark }, most) => {
+  exchange: ({ codeHash, hash, now, tokenMark }, max) => {
     const row = tables.signInLinks.get(codeHash)
     if (row === undefined || !linkWorks({ ...row.link, ...row }, { now, tokenMark })) return null
     const { link } = row
@@ -107,7 +107,7 @@ export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> 
     Object.assign(row, { usedAt: now, expiresAt })
     const { returnUrl, role, workspaceId } = link
     const session = { workspaceId, role, returnUrl, createdAt: now, expiresAt }
-    insert(tables, { ...session, hash, tokenMark: link.tokenMark }, most, row)
+    insert(tables, { ...session, hash, tokenMark: link.tokenMark }, max, row)
     return session
   },
 
@@ -116,7 +116,7 @@ export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> 
     if (row === undefined) return null
     row.lastUsedAt = query.now
     row.minute = countRequest(row.minute, query.minuteStart, minuteMillis)
-    return { session: shown(row.session), count: row.minute.count }
+    return { session: toBrowserSession(row.session), count: row.minute.count }
   },
 
   isValid: (query) => validRow(tables, query) !== undefined,
@@ -125,14 +125,14 @@ export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> 
     tables.browserSessions.delete(hash)
   },
 
-  insertLink: (link, most) => {
+  insertLink: (link, max) => {
     const { workspaceId } = link
     if (workspaceId !== null) {
       const query = { now: link.createdAt, tokenMark: null }
-      const working = linksOf(tables, workspaceId).filter((row) =>
+      const working = listLinks(tables, workspaceId).filter((row) =>
         linkWorks({ ...row.link, ...row }, query),
       )
-      if (!admitsPortal(tables, workspaceId) || working.length >= most) return null
+      if (!admitsPortal(tables, workspaceId) || working.length >= max) return null
     }
     tables.lastLinkId++
     const id = tables.lastLinkId as SignInLinkId
@@ -141,10 +141,10 @@ export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> 
     return shownLink(row)
   },
 
-  links: (workspaceId, page) => newestFirst(linksOf(tables, workspaceId), page, shownLink),
+  links: (workspaceId, page) => newestFirst(listLinks(tables, workspaceId), page, shownLink),
 
   revokeLink: (workspaceId, id, now) => {
-    const row = linksOf(tables, workspaceId).find((one) => one.id === id)
+    const row = listLinks(tables, workspaceId).find((one) => one.id === id)
     if (row === undefined) return false
     row.revokedAt ??= now
     for (const [hash, { link }] of tables.browserSessions) {

@@ -1,5 +1,5 @@
 /** The tables' collections, and the functions that work on them. */
-import { pageOf } from "@messaging-service/core"
+import { getPage } from "@messaging-service/core"
 import type { PageOf, PageQuery } from "@messaging-service/core"
 import { Effect } from "effect"
 
@@ -107,9 +107,9 @@ export const turningPoint = <A>(
 }
 
 /** The earliest moment; null when there is none. */
-export const earliest = (moments: Iterable<number | null>): number | null => {
+export const earliest = (instants: Iterable<number | null>): number | null => {
   let first: number | null = null
-  for (const at of moments) if (at !== null && (first === null || at < first)) first = at
+  for (const at of instants) if (at !== null && (first === null || at < first)) first = at
   return first
 }
 
@@ -139,9 +139,9 @@ export class Table<Id extends number, Row> {
     for (let at = this.#gaps.length - 1; at >= 0; at--) {
       const gap = this.#gaps[at]
       if (gap !== undefined && id - gap.by >= gap.from) {
-        const place = id - gap.by
-        return place < (this.#gaps[at + 1]?.from ?? this.#rows.length)
-          ? this.#rows[place]
+        const index = id - gap.by
+        return index < (this.#gaps[at + 1]?.from ?? this.#rows.length)
+          ? this.#rows[index]
           : undefined
       }
     }
@@ -219,8 +219,8 @@ export const collectInSteps = <Row, A>(
     const found: Array<A> = []
     return Effect.as(
       visitInSteps(rows, (row) => {
-        const made = make(row)
-        if (made !== null) found.push(made)
+        const created = make(row)
+        if (created !== null) found.push(created)
       }),
       found,
     )
@@ -233,7 +233,7 @@ export const collectInSteps = <Row, A>(
 const visitDownwards = <Row>(
   rows: ReadonlyArray<Row>,
   start: number,
-  idOf: (row: Row) => number,
+  getId: (row: Row) => number,
   visit: (row: Row) => boolean,
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -244,8 +244,8 @@ const visitDownwards = <Row>(
         yield* Effect.yieldNow
         left = rowsPerStep
         if (rows[index] !== row) {
-          const id = idOf(row)
-          index = turningPoint(rows, (other) => idOf(other) <= id)
+          const id = getId(row)
+          index = turningPoint(rows, (other) => getId(other) <= id)
           continue
         }
       }
@@ -261,34 +261,34 @@ const visitDownwards = <Row>(
 export const newestFirst = <Row, A extends { readonly id: number }>(
   rows: ReadonlyArray<Row>,
   { before, limit }: PageQuery,
-  itemOf: (row: Row) => A,
-  isShown: (row: Row) => boolean = () => true,
+  toItem: (row: Row) => A,
+  isVisible: (row: Row) => boolean = () => true,
 ): Effect.Effect<PageOf<A>> =>
   Effect.suspend(() => {
-    const end = before === null ? rows.length : turningPoint(rows, (row) => itemOf(row).id < before)
+    const end = before === null ? rows.length : turningPoint(rows, (row) => toItem(row).id < before)
     const found: Array<A> = []
     const visits = visitDownwards(
       rows,
       end - 1,
-      (row) => itemOf(row).id,
+      (row) => toItem(row).id,
       (row) => {
-        if (isShown(row)) found.push(itemOf(row))
+        if (isVisible(row)) found.push(toItem(row))
         return found.length > limit
       },
     )
-    return Effect.map(visits, () => pageOf(found, limit))
+    return Effect.map(visits, () => getPage(found, limit))
   })
 
 /**
- * As `newestFirst`, of rows that are also found among the newest `most` visible ones. It stops once the page
+ * As `newestFirst`, of rows that are also found among the newest `max` visible ones. It stops once the page
  * is full; `last` is the last row that was looked at.
  */
 export const searchNewest = <Row>(
   rows: ReadonlyArray<Row>,
   { before, limit }: PageQuery,
-  most: number,
-  idOf: (row: Row) => number,
-  isShown: (row: Row) => boolean,
+  max: number,
+  getId: (row: Row) => number,
+  isVisible: (row: Row) => boolean,
   isFound: (row: Row) => boolean,
 ): Effect.Effect<{
   readonly found: ReadonlyArray<Row>
@@ -296,14 +296,14 @@ export const searchNewest = <Row>(
   readonly isOver: boolean
 }> =>
   Effect.suspend(() => {
-    const end = before === null ? rows.length : turningPoint(rows, (row) => idOf(row) < before)
+    const end = before === null ? rows.length : turningPoint(rows, (row) => getId(row) < before)
     const found: Array<Row> = []
-    let [last, looked]: [Row | null, number] = [null, 0]
-    const isFull = () => found.length === limit || looked === most
-    const visits = visitDownwards(rows, end - 1, idOf, (row) => {
-      if (!isShown(row)) return false
+    let [last, checked]: [Row | null, number] = [null, 0]
+    const isFull = () => found.length === limit || checked === max
+    const visits = visitDownwards(rows, end - 1, getId, (row) => {
+      if (!isVisible(row)) return false
       last = row
-      looked++
+      checked++
       if (isFound(row)) found.push(row)
       return isFull()
     })

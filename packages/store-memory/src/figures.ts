@@ -2,7 +2,7 @@
 import { addedFigures, noFigures, statusAt } from "@messaging-service/core"
 import type {
   FigureEntry,
-  FigurePlaces,
+  FigurePositions,
   FigureStore,
   FigureStream,
   HourlyFigures,
@@ -10,7 +10,7 @@ import type {
 } from "@messaging-service/core"
 import { turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import { workspaceOf } from "./tables.ts"
+import { findWorkspace } from "./tables.ts"
 import type { Tables } from "./tables.ts"
 
 /** Notes an entry behind all others of its stream. */
@@ -30,14 +30,14 @@ export const eraseFigures = (tables: Tables, workspaceId: WorkspaceId): void => 
   }
 }
 
-const keyOf = ({ hour, mode, workspaceId }: HourlyFigures): string =>
+const toKey = ({ hour, mode, workspaceId }: HourlyFigures): string =>
   `${workspaceId} ${mode} ${hour}`
 
 const addHour = (tables: Tables, added: HourlyFigures): void => {
-  if (workspaceOf(tables, added.workspaceId) === undefined) return
+  if (findWorkspace(tables, added.workspaceId) === undefined) return
   const { hour, mode, workspaceId } = added
-  const before = tables.hourlyFigures.get(keyOf(added)) ?? noFigures
-  tables.hourlyFigures.set(keyOf(added), {
+  const before = tables.hourlyFigures.get(toKey(added)) ?? noFigures
+  tables.hourlyFigures.set(toKey(added), {
     ...addedFigures(before, added),
     workspaceId,
     mode,
@@ -45,7 +45,7 @@ const addHour = (tables: Tables, added: HourlyFigures): void => {
   })
 }
 
-const placesOf = ({ uncounted }: Tables): FigurePlaces => ({
+const toPositions = ({ uncounted }: Tables): FigurePositions => ({
   messages: uncounted.messages.place,
   events: uncounted.events.place,
   attempts: uncounted.attempts.place,
@@ -82,7 +82,7 @@ export const figureStore = (tables: Tables): Steps<FigureStore> => ({
           one.hour < until,
       )
       .toSorted((a, b) => a.hour - b.hour),
-    places: placesOf(tables),
+    places: toPositions(tables),
   }),
 
   entriesAfter: (stream, { after, limit, mode, workspaceId }) =>
@@ -94,7 +94,7 @@ export const figureStore = (tables: Tables): Steps<FigureStore> => ({
       .slice(0, limit),
 
   presentFigures: ({ countAtMost, mode, now, workspaceId }) => {
-    const owner = workspaceOf(tables, workspaceId)
+    const owner = findWorkspace(tables, workspaceId)
     const counts = { queued: 0, scheduled: 0 }
     let oldestDueAt: number | null = null
     for (const { message } of owner?.messages[mode] ?? []) {
@@ -108,7 +108,7 @@ export const figureStore = (tables: Tables): Steps<FigureStore> => ({
       queued: Math.min(counts.queued, countAtMost),
       scheduled: Math.min(counts.scheduled, countAtMost),
       oldestDueAt,
-      usedBytes: owner?.takenBytes.directory ?? 0,
+      usedBytes: owner?.usedBytes.directory ?? 0,
     }
   },
 

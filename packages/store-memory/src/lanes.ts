@@ -7,12 +7,12 @@ import {
   countExactly,
   countsInQuota,
   cutsTurn,
-  endOf,
+  getEnd,
   fitsByBound,
   fitsExactly,
   fullUntil,
   fullUntilAfter,
-  givenUpReasons,
+  abandonedReasons,
   goesOn,
   holdsLease,
   holdsUntil,
@@ -65,7 +65,7 @@ import { Sorted, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
 import { announce } from "./serviceStores.ts"
-import { addDueTest, byDue, deleteDueTest, laneOf, messageOf, placeInAgenda } from "./tables.ts"
+import { addDueTest, byDue, deleteDueTest, findLane, toMessage, placeInAgenda } from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 import { call, fanOut } from "./webhooks.ts"
 
@@ -92,7 +92,7 @@ export const openLane = (
     held: new Set(),
     nextDue: null,
     control: { pacing, strikes: noFailures, pauses: noPauses },
-    restsUntil: null,
+    pacedUntil: null,
     limitedUntil: null,
     noRoomInARow: 0,
     agendaAt: null,
@@ -110,7 +110,7 @@ export const standing = ({ number, removed }: Lane) => ({
 })
 
 /** The first message of the lane, in flight or not. */
-const firstOf = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined =>
+const getFirst = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined =>
   inFlight?.row ?? inDoubt ?? waiting.first
 
 /** An attempt did not end the message, as far as that is known; an interrupted one counts. */
@@ -136,7 +136,7 @@ export const firstDueAt = (lane: Lane, now: number): number | null =>
   firstToLeave(lane, now)?.message.dueAt ?? null
 
 /** Until when its limits block the message. */
-export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: QuotaLimit) => {
+export const findLimits = (lane: Lane, row: MessageRow, now: number, sendCap: QuotaLimit) => {
   const { pacing } = lane.control
   const isNewRecipient =
     (pacing?.newRecipientsPerDay ?? null) !== null &&
@@ -185,7 +185,7 @@ export const isDisabled = ({ removed, workspace }: Lane): boolean =>
  */
 const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
   const stopped = stoppedUntil(pauseEnd, isDisabled(lane))
-  const first = firstOf(lane)
+  const first = getFirst(lane)
   if (first === undefined) return stopped
   const interruptions = first.interruptions + (lane.inFlight?.row === first ? 1 : 0)
   const { expiresAt } = first.message
@@ -193,16 +193,16 @@ const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
 }
 
 /** Records a change of the lane. */
-const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
-  const { control, inDoubt, inFlight, limitedUntil: limited, nextDue, removed, restsUntil } = lane
+const applyChange = (tables: Tables, lane: Lane, change: LaneChange): void => {
+  const { control, inDoubt, inFlight, limitedUntil: limited, nextDue, removed, pacedUntil } = lane
   const { first: pause } = control.pauses
   lane.nextDue = nextDueAfter(
     {
       nextDue,
       leaseUntil: inFlight?.leaseUntil ?? null,
-      restsUntil,
+      pacedUntil,
       limitedUntil: limited,
-      heldUntil: heldUntil(lane, pause === null ? null : endOf(pause)),
+      heldUntil: heldUntil(lane, pause === null ? null : getEnd(pause)),
       mayHaveLeft: inDoubt !== null,
       removed,
     },
@@ -214,7 +214,7 @@ const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
 /** Sorts the lane into the agenda. */
 const reschedule = (tables: Tables, lane: Lane): void => {
   const { inFlight, nextDue } = lane
-  const row = firstOf(lane)
+  const row = getFirst(lane)
   const first =
     row === undefined ? null : { leased: inFlight !== null, interruptions: row.interruptions }
   placeInAgenda(tables.agenda, lane, isClaimable(standing(lane), first) ? nextDue : null)
@@ -223,12 +223,12 @@ const reschedule = (tables: Tables, lane: Lane): void => {
 /** Its number connected or dropped out. The next due time stays while nothing may have left. */
 export const turnWithNumber = (tables: Tables, lane: Lane, now: number): void => {
   if (lane.inDoubt !== null) {
-    turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+    applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   } else reschedule(tables, lane)
 }
 
 export const turnWithWorkspace = (tables: Tables, lane: Lane, now: number): void => {
-  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   lane.limitedUntil = null
   for (const row of lane.waitingTest) {
     withdraw(tables, row)
@@ -245,7 +245,7 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
     lane.waiting.add(row)
     if (countsInQuota(message, false)) lane.counting.add(row)
     cutTurnBefore(lane, message.dueAt)
-    turn(tables, lane, { _tag: "Accepted", dueAt: message.dueAt })
+    applyChange(tables, lane, { _tag: "Accepted", dueAt: message.dueAt })
   }
   offer(tables, row)
 }
@@ -269,7 +269,7 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
     if (row.message.expiresAt !== null) tables.expiring.add(row)
   }
   lane.waitingTest.clear()
-  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
 /** Returns a held message to its lane, which is still to be turned, and to its quota. */
@@ -289,7 +289,7 @@ export const resume = (tables: Tables, row: MessageRow): void => {
 export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => {
   cutTurn(lane)
   lane.limitedUntil = null
-  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
 /** The message waits and is not in flight: sweeps may find it. */
@@ -319,7 +319,7 @@ const take = (
   lane.lease++
   lane.inFlight = { row, leaseUntil, turn: [row, ...rest], turnDue: last.message.dueAt }
   tables.inFlight.add(lane.number.id)
-  turn(tables, lane, { _tag: "HandedOut", leaseUntil })
+  applyChange(tables, lane, { _tag: "HandedOut", leaseUntil })
 }
 
 /** Settles the message in flight: it ended, or waits again. */
@@ -327,7 +327,7 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
   const row = lane.inFlight?.row
   lane.inFlight = null
   tables.inFlight.delete(lane.number.id)
-  turn(tables, lane, {
+  applyChange(tables, lane, {
     _tag: "Settled",
     now,
     again: again && row !== undefined ? { mayHaveLeft: isOutcomeUnknown(row) } : null,
@@ -416,7 +416,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
     lane.fullUntil = null
   }
   if (change.givesBack) giveBack(row)
-  turn(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
+  applyChange(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
   lane.limitedUntil = null
 }
 
@@ -436,7 +436,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.limitedUntil = null
   lane.control = { ...lane.control, pauses: noPauses }
   tables.linkings.delete(lane.number.id)
-  turn(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
+  applyChange(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
   for (const row of [...lane.waiting, ...lane.waitingTest, ...lane.held]) {
     withdraw(tables, row)
     if (!isLeased(row)) offer(tables, row)
@@ -497,21 +497,21 @@ type Offer =
 const nothing: Offer = { row: null, until: null, limited: null }
 
 /** What a claim of this lane would hand out; changes nothing. */
-const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
+const makeOffer = (lane: Lane, query: ClaimQuery): Offer => {
   const { now, sendCap } = query
   const paused = heldUntil(lane, pausedUntil(lane.control.pauses.first, now))
   if (paused !== null && paused > now) return { ...nothing, until: paused }
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   const row = firstToLeave(lane, now)
   if (row === null || (row !== lane.inDoubt && row.message.dueAt > now)) return nothing
-  const limited = limitsOf(lane, row, now, sendCap)
+  const limited = findLimits(lane, row, now, sendCap)
   return limited === null ? { row } : { row: null, until: limited, limited }
 }
 
 /** What is due behind the message that a claim hands out, as far as it is of the same turn. */
-const restOf = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<MessageRow> => {
+const getRest = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<MessageRow> => {
   const { now, sendCap } = query
-  const most = turnSize(query.turn, {
+  const max = turnSize(query.turn, {
     removed: lane.removed,
     pacing: lane.control.pacing,
     mayHaveLeft: lane.inFlight !== null || isOutcomeUnknown(row),
@@ -519,7 +519,7 @@ const restOf = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<M
   })
   const rest: Array<MessageRow> = []
   for (const each of lane.waiting) {
-    if (rest.length + 1 >= most || each.message.dueAt > now) break
+    if (rest.length + 1 >= max || each.message.dueAt > now) break
     if (each !== row && mayBeHandedOut(each.message, each, now)) rest.push(each)
   }
   return rest
@@ -541,7 +541,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
     query,
     query.limit,
   )
-  const offers = lanes.map((lane) => [lane, offerOf(lane, query)] as const)
+  const offers = lanes.map((lane) => [lane, makeOffer(lane, query)] as const)
 
   const claimed: Array<ClaimedMessage> = []
   for (const [lane, offered] of offers) {
@@ -556,17 +556,21 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
         tables.inFlight.delete(lane.number.id)
       }
       const { until } = offered
-      turn(tables, lane, { _tag: "PassedOver", until, firstDueAt: firstDueAt(lane, query.now) })
+      applyChange(tables, lane, {
+        _tag: "PassedOver",
+        until,
+        firstDueAt: firstDueAt(lane, query.now),
+      })
       continue
     }
     const { row } = offered
-    const rest = restOf(lane, row, query)
+    const rest = getRest(lane, row, query)
     // Begun before, and never settled.
     if (lane.inFlight !== null) interrupted(row, query.now)
     take(tables, row, rest, query.leaseUntil)
     claimed.push({
-      message: messageOf(row),
-      rest: rest.map(messageOf),
+      message: toMessage(row),
+      rest: rest.map(toMessage),
       number: lane.number,
       removed: lane.removed,
       lease: lane.lease,
@@ -615,7 +619,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
   const { breaker, noRoom, notBefore } = settlement
   if (settlement._tag === "Ended") finish(tables, row, settlement.change)
   else if (settlement.unfinished !== null) {
-    const waits = [notBefore, noRoom?.until ?? null].filter((moment) => moment !== null)
+    const waits = [notBefore, noRoom?.until ?? null].filter((instant) => instant !== null)
     const nextAttemptAt = waits.length === 0 ? null : Math.max(...waits)
     leaveUnfinished(row, { at: now, unfinished: settlement.unfinished, nextAttemptAt })
   }
@@ -625,7 +629,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
     lane.inFlight = { ...inFlight, row: next }
     return goOn(next)
   }
-  lane.restsUntil = notBefore
+  lane.pacedUntil = notBefore
   lane.limitedUntil = noRoom?.until ?? null
   lane.noRoomInARow = noRoom?.inARow ?? 0
   if (breaker !== null) {
@@ -648,10 +652,10 @@ export const controlLane = (
   now: number,
   change: (control: LaneControl) => Partial<LaneControl>,
 ): boolean => {
-  const lane = laneOf(tables, numberId)
+  const lane = findLane(tables, numberId)
   if (lane === undefined) return false
   lane.control = { ...lane.control, ...change(lane.control) }
-  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   lane.limitedUntil = null
   return true
 }
@@ -670,7 +674,7 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
       const lane = heldLane(tables, numberId, lease)
       if (lane === undefined || lane.inFlight === null) continue
       lane.inFlight = { ...lane.inFlight, leaseUntil }
-      turn(tables, lane, { _tag: "HandedOut", leaseUntil })
+      applyChange(tables, lane, { _tag: "HandedOut", leaseUntil })
       renewed.add(numberId)
     }
     return renewed
@@ -702,10 +706,10 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
     })),
 
   resume: (numberId, now) => {
-    const lane = laneOf(tables, numberId)
+    const lane = findLane(tables, numberId)
     const { at, reason } = lane?.changed ?? { at: now, reason: null }
-    const isGivenUp = lane?.number.status === "disconnected" && reason !== null
-    if (isGivenUp && givenUpReasons.includes(reason))
+    const isAbandoned = lane?.number.status === "disconnected" && reason !== null
+    if (isAbandoned && abandonedReasons.includes(reason))
       lane.changed = { at, reason: reasonOnceResumed }
     return controlLane(tables, numberId, now, () => ({ pauses: noPauses }))
   },

@@ -7,7 +7,7 @@ import {
   isUnneeded,
   MediaFiles,
   MediaFilesError,
-  roomOf,
+  reservedSpace,
   sweptTo,
   unknownMimeType,
   unusedSinceAfter,
@@ -27,10 +27,10 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 import { ByteSize, Effect, Layer, Stream } from "effect"
 import { collectInSteps, newestFirst, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import { finishClaim, isLost, workspaceOf } from "./tables.ts"
+import { finishClaim, isLost, findWorkspace } from "./tables.ts"
 import type { MediaRow, Tables, WorkspaceRow } from "./tables.ts"
 
-const keptRow = (
+const storedRow = (
   tables: Tables,
   workspaceId: WorkspaceId,
   mode: Mode,
@@ -42,17 +42,17 @@ const keptRow = (
 }
 
 /** The file, if it is in that workspace's directory. */
-export const keptFile = (
+export const storedFile = (
   tables: Tables,
   workspaceId: WorkspaceId,
   mode: Mode,
   id: MediaId,
-): MediaFile | null => keptRow(tables, workspaceId, mode, id)?.file ?? null
+): MediaFile | null => storedRow(tables, workspaceId, mode, id)?.file ?? null
 
 /** Moves a file's size into or out of its workspace's storage count. */
 const count = (owner: WorkspaceRow | undefined, state: FileState, bytes: number): void => {
-  const room = roomOf(state)
-  if (owner !== undefined && room !== null) owner.takenBytes[room] += bytes
+  const room = reservedSpace(state)
+  if (owner !== undefined && room !== null) owner.usedBytes[room] += bytes
 }
 
 /** Adds a file, if its workspace has room for it. */
@@ -64,7 +64,7 @@ const takeRoom = (
 ): Reservation | Effect.Effect<never> => {
   const owner = tables.workspaces.get(file.workspaceId)
   if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
-  const used = owner.takenBytes[state === "attached" ? "attachments" : "directory"]
+  const used = owner.usedBytes[state === "attached" ? "attachments" : "directory"]
   if (!fitsRoom(used, file.size, limitBytes)) return { _tag: "Full", used }
   const row = tables.media.insert((id): MediaRow => ({
     file: { ...file, id },
@@ -86,7 +86,7 @@ const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
 
 const endOld = (tables: Tables, row: MediaRow, reservedBefore: number) => {
   const { createdAt, workspaceId } = row.file
-  const isOfDeleted = workspaceOf(tables, workspaceId) === undefined
+  const isOfDeleted = findWorkspace(tables, workspaceId) === undefined
   const state = sweptTo({ state: row.state, createdAt, isOfDeleted }, reservedBefore)
   if (state !== null) end(tables, row, state)
 }
@@ -95,7 +95,7 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: n
   const { id, workspaceId } = row.file
   const messages = tables.messagesByAttachment.get(id) ?? []
   const isUsed = messages.some(({ message }) => message.state === "waiting")
-  const isOfDeleted = workspaceOf(tables, workspaceId) === undefined
+  const isOfDeleted = findWorkspace(tables, workspaceId) === undefined
   const standing = { unusedSince: row.unusedSince, isUsed, isOfDeleted }
   row.unusedSince = unusedSinceAfter(standing, now)
   if (isUnneeded(standing, unusedBy)) {
@@ -129,7 +129,7 @@ const fileSteps = (
     if (row?.state === "reserved") end(tables, row, "discarded")
   },
 
-  get: (workspaceId, mode, id) => keptFile(tables, workspaceId, mode, id),
+  get: (workspaceId, mode, id) => storedFile(tables, workspaceId, mode, id),
 
   list: (workspaceId, mode, type, page) =>
     newestFirst(
@@ -156,7 +156,7 @@ const fileSteps = (
     ),
 
   delete: (workspaceId, mode, id) => {
-    const row = keptRow(tables, workspaceId, mode, id)
+    const row = storedRow(tables, workspaceId, mode, id)
     if (row === undefined) return null
     end(tables, row, "deleted")
     return row.file
@@ -253,7 +253,7 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
     const ids = yield* Ids
     const files = new Map<string, Uint8Array>()
     return MediaFiles.of({
-      keeps: true,
+      isRetained: true,
       open: (storageKey) =>
         Effect.suspend(() => {
           const bytes = files.get(storageKey)

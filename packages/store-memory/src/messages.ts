@@ -4,7 +4,7 @@ import {
   coversMessages,
   hasExpired,
   isLimited,
-  isSeenBy,
+  isVisibleTo,
   movedByTick,
   statusAt,
   withMessages,
@@ -40,16 +40,16 @@ import { collectInSteps, newestFirst, searchNewest } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
 import { countAndRemember, enqueue, finish, hasRoom, isLeased, quotaFacts, tell } from "./lanes.ts"
-import { keptFile } from "./media.ts"
+import { storedFile } from "./media.ts"
 import { eventAt } from "./serviceStores.ts"
 import {
   byDue,
   claim,
-  contactOf,
+  findContact,
   finishClaim,
   isLost,
   laneIn,
-  messageOf,
+  toMessage,
   newMessageRow,
   releaseClaim,
   transportKey,
@@ -59,11 +59,11 @@ import { toldAttempts } from "./webhooks.ts"
 
 // The two steps of an acceptance: its facts, and its guarded commit.
 
-const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
-  const asked = query.exactQuota
+const toFacts = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
+  const exactQuota = query.exactQuota
   const exact =
-    asked !== null && (asked.numberId === null || asked.numberId === lane.number.id)
-      ? countAndRemember(lane, asked.planned, query.now)
+    exactQuota !== null && (exactQuota.numberId === null || exactQuota.numberId === lane.number.id)
+      ? countAndRemember(lane, exactQuota.planned, query.now)
       : null
   return { number: lane.number, quota: quotaFacts(lane, query.now, exact) }
 }
@@ -72,23 +72,24 @@ const connected = (
   owner: WorkspaceRow,
   { exactQuota, mode }: AcceptanceQuery,
 ): ReadonlyArray<Lane> => {
-  const most =
+  const max =
     exactQuota !== null && exactQuota.numberId === null ? Number.POSITIVE_INFINITY : connectedShown
-  const shown: Record<Platform, number> = { whatsapp: 0, telegram: 0 }
+  const counts: Record<Platform, number> = { whatsapp: 0, telegram: 0 }
   return owner.lanes.filter(
     ({ number, removed }) =>
       !removed &&
-      isSeenBy(mode, number) &&
+      isVisibleTo(mode, number) &&
       number.status === "connected" &&
-      ++shown[number.platform] <= most,
+      ++counts[number.platform] <= max,
   )
 }
 
 /** Reads everything that the rules of acceptance need, and claims the `Idempotency-Key`. */
 const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts => {
   const owner = tables.workspaces.get(query.workspaceId)
-  const asked = query.from === null ? undefined : laneIn(tables, query.workspaceId, query.from)
-  const named = asked !== undefined && isSeenBy(query.mode, asked.number) ? asked : undefined
+  const fromLane = query.from === null ? undefined : laneIn(tables, query.workspaceId, query.from)
+  const named =
+    fromLane !== undefined && isVisibleTo(query.mode, fromLane.number) ? fromLane : undefined
 
   const contactIdByPhone = new Map<Phone, ContactId>()
   for (const phone of query.phones) {
@@ -97,24 +98,24 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
   }
   const contacts = new Map<ContactId, Contact>()
   for (const id of query.contactIds) {
-    const contact = owner === undefined ? undefined : contactOf(owner, id)
+    const contact = owner === undefined ? undefined : findContact(owner, id)
     if (contact !== undefined) contacts.set(id, contact)
   }
 
   return {
     claim: query.idempotency === null ? null : claim(tables, query.idempotency, query.now),
     plan: owner?.workspace.plan ?? null,
-    named: named === undefined ? null : factsOf(named, query),
+    named: named === undefined ? null : toFacts(named, query),
     connected:
       query.from === null && owner !== undefined
-        ? connected(owner, query).map((lane) => factsOf(lane, query))
+        ? connected(owner, query).map((lane) => toFacts(lane, query))
         : [],
     contactIdByPhone,
     contacts,
     media:
       query.mediaId === null
         ? null
-        : keptFile(tables, query.workspaceId, query.mode, query.mediaId),
+        : storedFile(tables, query.workspaceId, query.mode, query.mediaId),
   }
 }
 
@@ -123,12 +124,12 @@ export const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
   if (isLost(tables, idempotency)) return "idempotency"
   const owner = tables.workspaces.get(workspaceId)
-  const namesGone = ({ to }: NewMessage): boolean =>
+  const namesDeletedContact = ({ to }: NewMessage): boolean =>
     "contactId" in to &&
     to.contactId !== null &&
     owner !== undefined &&
-    contactOf(owner, to.contactId) === undefined
-  if (acceptance.messages.some(namesGone)) return "contact"
+    findContact(owner, to.contactId) === undefined
+  if (acceptance.messages.some(namesDeletedContact)) return "contact"
   const lane = laneIn(tables, workspaceId, numberId)
   if (lane === undefined) return "number"
   if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"
@@ -217,7 +218,7 @@ const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange |
   return change
 }
 
-export const isSeen = (
+export const isVisible = (
   { workspaceId, mode, restriction }: CallerScope,
   message: Message,
 ): boolean =>
@@ -235,12 +236,12 @@ const passes = (filter: MessageFilter, message: Message, now: number): boolean =
   (filter.statuses === null || filter.statuses.includes(statusAt(message, now)))
 
 const foundRow = (row: MessageRow): FoundMessage => ({
-  message: messageOf(row),
+  message: toMessage(row),
   inFlight: row.message.state === "waiting" && isLeased(row),
 })
 
 /** The due messages at the front of a collection. */
-const firstOf = (
+const getFirst = (
   rows: Iterable<MessageRow>,
   limit: number,
   go: (message: Message) => "take" | "skip" | "stop",
@@ -250,7 +251,7 @@ const firstOf = (
     if (found.length >= limit) break
     const step = go(row.message)
     if (step === "stop") break
-    if (step === "take") found.push(messageOf(row))
+    if (step === "take") found.push(toMessage(row))
   }
   return found
 }
@@ -277,7 +278,7 @@ const timelineFacts = (
   const { attempts, deliveredAt, eventPosition, readAt } = row
   const event = eventPosition === null ? null : eventAt(tables, eventPosition)
   const facts = {
-    message: messageOf(row),
+    message: toMessage(row),
     deliveredAt,
     readAt,
     event: event && { id: event.eventId, type: event.type, createdAt: event.createdAt },
@@ -301,11 +302,11 @@ const operatorReads = (
       page,
       most,
       ({ message }) => message.id,
-      ({ message }) => isSeen(scope, message) && passes(filter, message, now),
+      ({ message }) => isVisible(scope, message) && passes(filter, message, now),
       ({ message }) => matching.test(message.text),
     )
     return Effect.map(searched, ({ found, isOver, last }) => ({
-      items: found.map(messageOf),
+      items: found.map(toMessage),
       next: isOver ? null : (last?.message.id ?? null),
       lookedUntil: last?.message.createdAt ?? null,
     }))
@@ -347,25 +348,25 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
 
   insertRefused: (refused) => insertRefused(tables, refused),
 
-  releaseClaim: (held) => releaseClaim(tables, held),
+  releaseClaim: (idempotencyClaim) => releaseClaim(tables, idempotencyClaim),
 
   get: (scope, id) => {
     const row = tables.messages.get(id)
-    return row === undefined || !isSeen(scope, row.message) ? null : foundRow(row)
+    return row === undefined || !isVisible(scope, row.message) ? null : foundRow(row)
   },
 
   byIds: (ids) =>
     ids.flatMap((id) => {
       const row = tables.messages.get(id)
-      return row === undefined ? [] : messageOf(row)
+      return row === undefined ? [] : toMessage(row)
     }),
 
   list: (scope, filter, page, now) =>
     newestFirst(
       tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
       page,
-      messageOf,
-      ({ message }) => isSeen(scope, message) && passes(filter, message, now),
+      toMessage,
+      ({ message }) => isVisible(scope, message) && passes(filter, message, now),
     ),
 
   end: (changes) => {
@@ -380,12 +381,12 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
   },
 
   expired: (now, limit) =>
-    firstOf(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
+    getFirst(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
 
   dueTest: (now, limit, perWorkspace) =>
-    [...tables.dueTestOf.values()]
+    [...tables.dueTestByWorkspace.values()]
       .flatMap((own) =>
-        firstOf(own, Math.min(limit, perWorkspace), (message) => {
+        getFirst(own, Math.min(limit, perWorkspace), (message) => {
           if (message.dueAt > now) return "stop"
           return hasExpired(message, now) ? "skip" : "take"
         }),
@@ -393,7 +394,7 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
       .toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
       .slice(0, limit),
 
-  orphaned: (limit) => firstOf(tables.orphaned, limit, () => "take"),
+  orphaned: (limit) => getFirst(tables.orphaned, limit, () => "take"),
 
   tick: (numberId, transportId, state, now) => {
     const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
@@ -403,12 +404,12 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
       if (state === "delivered") row.deliveredAt = now
       else row.readAt = now
     }
-    return messageOf(row)
+    return toMessage(row)
   },
 
   byTransportId: (numberId, transportId) => {
     const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
-    return row === undefined ? null : messageOf(row)
+    return row === undefined ? null : toMessage(row)
   },
 })
 
@@ -433,7 +434,7 @@ export const version1ListStore = (tables: Tables): Steps<Version1ListStore> => (
     page(
       tables.workspaces.get(workspaceId)?.messages[mode] ?? [],
       (row) =>
-        row.message.createdAt >= since && row.message.createdAt < until ? messageOf(row) : null,
+        row.message.createdAt >= since && row.message.createdAt < until ? toMessage(row) : null,
       query,
     ),
 

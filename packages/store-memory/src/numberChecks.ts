@@ -3,7 +3,7 @@ import {
   canBeAsked,
   checkAfter,
   holdsLease,
-  isAskedBy,
+  isServedBy,
   takeFairShares,
 } from "@messaging-service/core"
 import type {
@@ -22,7 +22,10 @@ import { standing } from "./lanes.ts"
 import { finishClaim, isLost, laneIn } from "./tables.ts"
 import type { CheckRow, Tables } from "./tables.ts"
 
-const isSeen = ({ mode, restriction, workspaceId }: CallerScope, { check, forgotten }: CheckRow) =>
+const isVisible = (
+  { mode, restriction, workspaceId }: CallerScope,
+  { check, forgotten }: CheckRow,
+) =>
   !forgotten &&
   check.workspaceId === workspaceId &&
   check.mode === mode &&
@@ -46,7 +49,7 @@ const nextPhones = (row: CheckRow, chunk: number): ReadonlyArray<Phone> => {
 const claim = (tables: Tables, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck> => {
   const { chunk, leaseUntil, limit, now } = query
   const due = [...tables.openChecks]
-    .filter(({ check, lane }) => isAskedBy(check, standing(lane), query.owned))
+    .filter(({ check, lane }) => isServedBy(check, standing(lane), query.owned))
     .flatMap((row) => {
       const at = claimableAt(row)
       return at !== null && at <= now ? { at, row } : []
@@ -76,10 +79,10 @@ const answer = (
   { answers }: Extract<CheckSettlement, { readonly _tag: "Answered" }>,
   now: number,
 ) => {
-  const statusOf = new Map(answers.map(({ phone, status }) => [phone, status]))
+  const statusByPhone = new Map(answers.map(({ phone, status }) => [phone, status]))
   const answered: Array<CheckResultStatus> = []
   row.results = row.results.map((result) => {
-    const status = result.status === "pending" ? statusOf.get(result.phone) : undefined
+    const status = result.status === "pending" ? statusByPhone.get(result.phone) : undefined
     if (status === undefined) return result
     answered.push(status)
     return { ...result, status, checkedAt: now }
@@ -131,7 +134,7 @@ const checkSteps = (
 
   get: (scope, id) => {
     const row = tables.checks.get(id)
-    return row !== undefined && isSeen(scope, row) ? row.check : null
+    return row !== undefined && isVisible(scope, row) ? row.check : null
   },
 
   list: (scope, page) =>
@@ -139,7 +142,7 @@ const checkSteps = (
       tables.checks.rows,
       page,
       ({ check }) => check,
-      (row) => isSeen(scope, row),
+      (row) => isVisible(scope, row),
     ),
 
   results: (id, statuses, page) =>

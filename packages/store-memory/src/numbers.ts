@@ -4,7 +4,7 @@ import {
   changedPacing,
   hasEnded,
   hasPhone,
-  holdsAllNumbers,
+  ownsAllNumbers,
   holdsLease,
   isSaturated,
   isInWindow,
@@ -20,7 +20,7 @@ import type {
   BrokenLinkingGuard,
   ConnectionFacts,
   ConnectionReason,
-  FirstShown,
+  FirstAnswer,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -43,13 +43,13 @@ import {
   endOwnPauses,
   firstToLeave,
   isDisabled,
-  limitsOf,
+  findLimits,
   openLane,
   setStatus,
   turnWithNumber,
   count,
 } from "./lanes.ts"
-import { finishClaim, isLost, laneIn, laneOf, workspaceOf } from "./tables.ts"
+import { finishClaim, isLost, laneIn, findLane, findWorkspace } from "./tables.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
 import { report } from "./webhooks.ts"
 
@@ -64,7 +64,7 @@ const begin = (
   { callbackUrl, pacing: _pacing, ...attempt }: NewAttempt,
   replaced: LinkingAttempt["replaced"],
   claim: IdempotencyClaim | null,
-  shown: FirstShown | null,
+  firstAnswer: FirstAnswer | null,
 ): LinkingOutcome => {
   const { number } = lane
   lane.callbackUrl = callbackUrl
@@ -73,15 +73,15 @@ const begin = (
     lease: 0,
     leaseUntil: null,
   })
-  finishClaim(tables, claim, [number.id], shown)
+  finishClaim(tables, claim, [number.id], firstAnswer)
   return { _tag: "Begun", number }
 }
 
-const rowOf = (tables: Tables, id: LinkingId): LinkingRow | undefined =>
+const findRow = (tables: Tables, id: LinkingId): LinkingRow | undefined =>
   [...tables.linkings.values()].find(({ attempt }) => attempt.id === id)
 
 const heldRow = (tables: Tables, id: LinkingId, lease: number): LinkingRow | undefined => {
-  const row = rowOf(tables, id)
+  const row = findRow(tables, id)
   return row !== undefined && holdsLease(row, lease) ? row : undefined
 }
 
@@ -92,22 +92,22 @@ const byEnd = (a: LinkingRow, b: LinkingRow): number =>
 const rowsWhere = (
   tables: Tables,
   limit: number,
-  isWanted: (row: LinkingRow) => boolean,
+  isSelected: (row: LinkingRow) => boolean,
 ): ReadonlyArray<LinkingRow> =>
-  [...tables.linkings.values()].filter(isWanted).toSorted(byEnd).slice(0, limit)
+  [...tables.linkings.values()].filter(isSelected).toSorted(byEnd).slice(0, limit)
 
-const attemptOf = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
+const findAttempt = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
   tables.linkings.get(number.id)?.attempt ?? null
 
 /** Whether another number of the workspace has that phone. */
 export const isAnothers = (tables: Tables, { number, workspace }: Lane, phone: string): boolean =>
   workspace.lanes.some(
-    (other) => !other.removed && hasPhone(other.number, attemptOf(tables, other), number, phone),
+    (other) => !other.removed && hasPhone(other.number, findAttempt(tables, other), number, phone),
   )
 
 /** The phone that the number keeps after a failed attempt. */
-const keptPhone = (tables: Tables, lane: Lane): string | null =>
-  phoneWithoutLink(lane.number, attemptOf(tables, lane))
+const storedPhone = (tables: Tables, lane: Lane): string | null =>
+  phoneWithoutLink(lane.number, findAttempt(tables, lane))
 
 /** Ends the attempt; its number keeps the state that the link left. */
 const end = (
@@ -126,7 +126,7 @@ const end = (
 export const workspaceOfAttempt = (
   tables: Tables,
   { attempt }: LinkingRow,
-): WorkspaceId | undefined => laneOf(tables, attempt.numberId)?.number.workspaceId
+): WorkspaceId | undefined => findLane(tables, attempt.numberId)?.number.workspaceId
 
 /** When an attempt is due; in a saturated workspace only its end counts. */
 const dueAt = (
@@ -162,9 +162,9 @@ const attemptSteps = (
 > => ({
   addLinking: (number, attempt, limit, claim) => {
     if (isLost(tables, claim)) return broken("idempotency")
-    const owner = workspaceOf(tables, number.workspaceId)
+    const owner = findWorkspace(tables, number.workspaceId)
     if (owner === undefined) return broken("number")
-    if (holdsAllNumbers(owner.lanes, limit)) return broken("limit")
+    if (ownsAllNumbers(owner.lanes, limit)) return broken("limit")
     const connecting = { ...number, status: "connecting" } as const
     const lane = openLane(tables, owner, connecting, attempt.pacing)
     owner.lanes.push(lane)
@@ -202,9 +202,9 @@ const attemptSteps = (
     )
   },
 
-  renewLinkings: (held, leaseUntil) => {
+  renewLinkings: (leased, leaseUntil) => {
     const still = new Set<LinkingId>()
-    for (const { id, lease } of held) {
+    for (const { id, lease } of leased) {
       const row = heldRow(tables, id, lease)
       if (row === undefined) continue
       row.leaseUntil = leaseUntil
@@ -219,27 +219,32 @@ const progressSteps = (
   tables: Tables,
 ): Pick<
   LinkingStoreSteps,
-  "showLinking" | "linkingTaken" | "linked" | "giveUpLinking" | "lapsedLinkings" | "dueTestLinkings"
+  | "showLinking"
+  | "isLinkingClaimed"
+  | "linked"
+  | "abandonLinking"
+  | "lapsedLinkings"
+  | "dueTestLinkings"
 > => ({
   showLinking: (id, lease, view, callback = null) => {
     const row = heldRow(tables, id, lease)
     if (row === undefined) return false
-    const lane = laneOf(tables, row.attempt.numberId)
+    const lane = findLane(tables, row.attempt.numberId)
     if (lane !== undefined && row.attempt.qrText !== view.qrText) report(tables, lane, callback)
     row.attempt = { ...row.attempt, ...view }
     return true
   },
 
-  linkingTaken: (id, now) => {
-    const row = rowOf(tables, id)
+  isLinkingClaimed: (id, now) => {
+    const row = findRow(tables, id)
     if (row === undefined || hasEnded(row.attempt, now)) return false
     row.attempt = { ...row.attempt, linking: true }
     return true
   },
 
   linked: (id, phone, now, reports = null) => {
-    const row = rowOf(tables, id)
-    const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
+    const row = findRow(tables, id)
+    const lane = row === undefined ? undefined : findLane(tables, row.attempt.numberId)
     if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
     if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
@@ -248,17 +253,17 @@ const progressSteps = (
       return linked
     }
     report(tables, lane, reports?.disconnected ?? null)
-    const before = keptPhone(tables, lane)
+    const before = storedPhone(tables, lane)
     const kept = before === phone ? null : before
     return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked")
   },
 
-  giveUpLinking: (id, { at, reason }, callback = null) => {
-    const row = rowOf(tables, id)
-    const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
+  abandonLinking: (id, { at, reason }, callback = null) => {
+    const row = findRow(tables, id)
+    const lane = row === undefined ? undefined : findLane(tables, row.attempt.numberId)
     if (lane === undefined) return false
     report(tables, lane, callback)
-    const phone = keptPhone(tables, lane)
+    const phone = storedPhone(tables, lane)
     end(tables, lane, { status: "disconnected", phone }, at, reason)
     return true
   },
@@ -283,9 +288,9 @@ const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: 
 
 const hourMillis = 60 * 60 * 1000
 
-const factsOf = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts => {
+const toFacts = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts => {
   const first = firstToLeave(lane, now)
-  const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
+  const { changed, control, inFlight, number, report: reported, pacedUntil, sentTimes } = lane
   const isSending = inFlight !== null && isLeased(inFlight.leaseUntil, now)
   return {
     number,
@@ -301,8 +306,8 @@ const factsOf = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts 
     isDisabled: isDisabled(lane),
     isSending,
     firstDueAt: first?.message.dueAt ?? null,
-    restsUntil,
-    limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),
+    pacedUntil,
+    limitedUntil: first === null ? null : findLimits(lane, first, now, sendCap),
     noRoomUntil: lane.noRoomInARow > 0 ? lane.limitedUntil : null,
   }
 }
@@ -329,7 +334,7 @@ const numberSteps = (
     if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
     const same = owner.lanes.find((lane) => !lane.removed && isSameNumber(lane.number, number))
     if (same !== undefined) return { _tag: "Exists", id: same.number.id }
-    if (holdsAllNumbers(owner.lanes, limit)) return { _tag: "Full" }
+    if (ownsAllNumbers(owner.lanes, limit)) return { _tag: "Full" }
     const lane = openLane(tables, owner, number, pacing)
     owner.lanes.push(lane)
     return { _tag: "Inserted", number: lane.number }
@@ -337,9 +342,9 @@ const numberSteps = (
 
   get: (workspaceId, id) => laneIn(tables, workspaceId, id)?.number ?? null,
 
-  find: (id) => laneOf(tables, id)?.number ?? null,
+  find: (id) => findLane(tables, id)?.number ?? null,
 
-  callbackUrl: (id) => laneOf(tables, id)?.callbackUrl ?? null,
+  callbackUrl: (id) => findLane(tables, id)?.callbackUrl ?? null,
 
   list: (workspaceId) =>
     (tables.workspaces.get(workspaceId)?.lanes ?? [])
@@ -349,7 +354,7 @@ const numberSteps = (
   settings: (ids) =>
     new Map(
       ids.flatMap((id) => {
-        const lane = laneOf(tables, id)
+        const lane = findLane(tables, id)
         if (lane === undefined) return []
         return [[id, { pacing: lane.control.pacing, proxy: lane.proxy }] as const]
       }),
@@ -377,28 +382,28 @@ const connectionSteps = (
   "setStatus" | "connection" | "connections" | "reportConnections" | "remove"
 > => ({
   setStatus: (id, status, phone, now, callback = null, reason = null) => {
-    const lane = laneOf(tables, id)
+    const lane = findLane(tables, id)
     if (lane === undefined) return null
-    const given = phoneWithStatus(lane.number, attemptOf(tables, lane), status, phone ?? null)
+    const text = phoneWithStatus(lane.number, findAttempt(tables, lane), status, phone ?? null)
     if (status !== "connecting") tables.linkings.delete(id)
     if (lane.number.status !== status) report(tables, lane, callback)
-    setStatus(lane, { status, phone: given }, now, reason)
+    setStatus(lane, { status, phone: text }, now, reason)
     turnWithNumber(tables, lane, now)
     return lane.number
   },
 
   connection: (workspaceId, id, now, sendCap) => {
     const lane = laneIn(tables, workspaceId, id)
-    return lane === undefined ? null : factsOf(lane, now, sendCap)
+    return lane === undefined ? null : toFacts(lane, now, sendCap)
   },
 
   connections: (workspaceId, now, sendCap, limit) => {
-    const lanes = workspaceOf(tables, workspaceId)?.lanes ?? []
+    const lanes = findWorkspace(tables, workspaceId)?.lanes ?? []
     return lanes
       .filter(({ removed }) => !removed)
       .slice(0, limit)
       .map((lane) => ({
-        facts: factsOf(lane, now, sendCap),
+        facts: toFacts(lane, now, sendCap),
         quota: count(lane, { plannedAt: now, count: 1, limit: sendCap }),
         hours: Array.from({ length: 24 }, (_, index) =>
           countInWindow(lane.sentTimes, now - (23 - index) * hourMillis, hourMillis),
@@ -408,7 +413,7 @@ const connectionSteps = (
 
   reportConnections: (reports, now) => {
     for (const one of reports) {
-      const lane = laneOf(tables, one.numberId)
+      const lane = findLane(tables, one.numberId)
       if (lane !== undefined) lane.report = { ...one, reportedAt: now }
     }
   },

@@ -1,5 +1,5 @@
 /** `ReminderStore` in memory. */
-import { contentOf, isRunForgotten } from "@messaging-service/core"
+import { getContent, isRunForgotten } from "@messaging-service/core"
 import type {
   LoggedRun,
   Reminder,
@@ -15,7 +15,7 @@ import { accept } from "./messages.ts"
 import { finishClaim, isLost } from "./tables.ts"
 import type { ReminderRow, Tables } from "./tables.ts"
 
-const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
+const isVisible = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
   removedAt === null &&
   reminder.workspaceId === scope.workspaceId &&
   (scope.mode === null || reminder.mode === scope.mode) &&
@@ -24,7 +24,7 @@ const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boo
 
 const rowIn = (tables: Tables, scope: ReminderScope, id: ReminderId): ReminderRow | undefined => {
   const row = tables.reminders.get(id)
-  return row !== undefined && isSeen(scope, row) ? row : undefined
+  return row !== undefined && isVisible(scope, row) ? row : undefined
 }
 
 const rowAt = (tables: Tables, id: ReminderId, revision: number): ReminderRow | undefined => {
@@ -59,7 +59,7 @@ const unlessErased = <Run extends Pick<LoggedRun, "messageId">>(tables: Tables, 
     ? run
     : { ...run, messageId: null }
 
-export const reminderOf = (tables: Tables, { reminder }: ReminderRow): Reminder =>
+export const toReminder = (tables: Tables, { reminder }: ReminderRow): Reminder =>
   reminder.lastRun === null
     ? reminder
     : { ...reminder, lastRun: unlessErased(tables, reminder.lastRun) }
@@ -71,58 +71,58 @@ const reminderSteps = (
   tables: Tables,
 ): Pick<
   ReminderStoreSteps,
-  "insert" | "get" | "toRun" | "made" | "list" | "update" | "remove"
+  "insert" | "get" | "toRun" | "created" | "list" | "update" | "remove"
 > => ({
-  insert: (given, idempotency) => {
+  insert: (input, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
-    const owner = tables.workspaces.get(given.workspaceId)
+    const owner = tables.workspaces.get(input.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
     const row = tables.reminders.insert((id): ReminderRow => ({
-      reminder: { ...given, id, revision: 1, lastRun: null },
+      reminder: { ...input, id, revision: 1, lastRun: null },
       previousNumberId: null,
-      original: contentOf(given),
+      original: getContent(input),
       removedAt: null,
-      heldRunAt: null,
+      blockedRunAt: null,
       forgotten: false,
       runs: [],
     }))
     owner.reminders.push(row)
-    if (given.nextRunAt !== null) tables.dueReminders.add(row)
+    if (input.nextRunAt !== null) tables.dueReminders.add(row)
     finishClaim(tables, idempotency, [row.reminder.id])
     return { _tag: "Inserted", reminder: row.reminder }
   },
 
   get: (scope, id) => {
     const row = rowIn(tables, scope, id)
-    return row === undefined ? null : reminderOf(tables, row)
+    return row === undefined ? null : toReminder(tables, row)
   },
 
   toRun: (scope, id) => {
     const row = rowIn(tables, scope, id)
     if (row === undefined) return null
-    return { reminder: reminderOf(tables, row), previousNumberId: row.previousNumberId }
+    return { reminder: toReminder(tables, row), previousNumberId: row.previousNumberId }
   },
 
-  made: (id) => {
+  created: (id) => {
     const row = tables.reminders.get(id)
     return row === undefined || row.forgotten
       ? null
-      : { ...reminderOf(tables, row), ...row.original }
+      : { ...toReminder(tables, row), ...row.original }
   },
 
   list: (scope, { active }, page) =>
     newestFirst(
       tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
       page,
-      (row) => reminderOf(tables, row),
-      (row) => isSeen(scope, row) && (active === null || row.reminder.active === active),
+      (row) => toReminder(tables, row),
+      (row) => isVisible(scope, row) && (active === null || row.reminder.active === active),
     ),
 
   update: (id, revision, content, nextRunAt) => {
     const row = rowAt(tables, id, revision)
     if (row === undefined) return false
-    revise(tables, row, { ...contentOf(content), nextRunAt })
-    if (!content.active || nextRunAt !== null) row.heldRunAt = null
+    revise(tables, row, { ...getContent(content), nextRunAt })
+    if (!content.active || nextRunAt !== null) row.blockedRunAt = null
     return true
   },
 
@@ -131,7 +131,7 @@ const reminderSteps = (
     if (row === undefined) return false
     revise(tables, row, { nextRunAt: null })
     row.removedAt = now
-    row.heldRunAt = null
+    row.blockedRunAt = null
     return true
   },
 })
@@ -144,7 +144,7 @@ const runSteps = (
     const due = []
     for (const row of tables.dueReminders) {
       const { previousNumberId } = row
-      const reminder = reminderOf(tables, row)
+      const reminder = toReminder(tables, row)
       const dueAt = reminder.nextRunAt
       if (due.length >= limit || dueAt === null || dueAt > now) break
       const owner = tables.workspaces.get(reminder.workspaceId)
@@ -172,7 +172,7 @@ const runSteps = (
     if (row === undefined) return { _tag: "Broken", guard: "reminder" }
     const line = outcome === null ? null : { messageId: null, ...outcome }
     // An operator asked for a refused run: what is held stays held.
-    if (outcome?.outcome !== "refused") row.heldRunAt = null
+    if (outcome?.outcome !== "refused") row.blockedRunAt = null
     return { _tag: "Passed", runId: advance(tables, row, run, line) }
   },
 

@@ -5,7 +5,7 @@
 import {
   saturatedTenants,
   countByWorkspace,
-  isAskedBy,
+  isServedBy,
   isSaturated,
   isLeased,
   isProcessSilent,
@@ -35,11 +35,8 @@ import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
 import type { Lane, MessageRow, Tables } from "./tables.ts"
 
 /** The rows of all these collections, one after the other, up to so many. */
-function* firstOfAll<Row>(
-  collections: Iterable<Iterable<Row>>,
-  most: number,
-): Generator<Row, void> {
-  let left = most
+function* firstOfAll<Row>(collections: Iterable<Iterable<Row>>, max: number): Generator<Row, void> {
+  let left = max
   for (const rows of collections) {
     for (const row of rows) {
       if (left-- <= 0) return
@@ -92,11 +89,11 @@ const countNumber = (counts: Map<string, NumberCount>, { number, removed }: Lane
 }
 
 /** The lanes' own figures. */
-const lookAtLanes = (tables: Tables, now: number) =>
+const checkLanes = (tables: Tables, now: number) =>
   Effect.suspend(() => {
     const numbers = new Map<string, NumberCount>()
     const leases: Array<number> = []
-    const firstDueOf: { connected: number | null; notConnected: number | null } = {
+    const firstDueByStatus: { connected: number | null; notConnected: number | null } = {
       connected: null,
       notConnected: null,
     }
@@ -104,10 +101,10 @@ const lookAtLanes = (tables: Tables, now: number) =>
       countNumber(numbers, lane)
       if (lane.inFlight !== null) leases.push(lane.inFlight.leaseUntil)
       const kind = lane.number.status === "connected" ? "connected" : "notConnected"
-      firstDueOf[kind] = earliest([firstDueOf[kind], firstDue(lane, now)])
+      firstDueByStatus[kind] = earliest([firstDueByStatus[kind], firstDue(lane, now)])
     }
     return Effect.map(visitInSteps(tables.lanes.rows, visit), () => ({
-      firstDueAt: firstDueOf,
+      firstDueAt: firstDueByStatus,
       lanesInFlight: leases.length,
       leasesRunOut: leases.filter((until) => !isLeased(until, now)).length,
       numbers: [...numbers.values()],
@@ -115,25 +112,27 @@ const lookAtLanes = (tables: Tables, now: number) =>
   })
 
 /** What the reports of processes that work tell. */
-const lookAtWorkers = ({ processes }: Tables, now: number) => {
-  const seen = [...processes.values()].flatMap(({ seenAt, works }) => (works ? [seenAt] : []))
+const checkWorkers = ({ processes }: Tables, now: number) => {
+  const reportedTimes = [...processes.values()].flatMap(({ seenAt, works }) =>
+    works ? [seenAt] : [],
+  )
   return {
-    workersAlive: seen.filter((at) => !isProcessSilent(at, now)).length,
-    workerSeenAt: seen.length === 0 ? null : Math.max(...seen),
+    workersAlive: reportedTimes.filter((at) => !isProcessSilent(at, now)).length,
+    workerSeenAt: reportedTimes.length === 0 ? null : Math.max(...reportedTimes),
   }
 }
 
 export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
   figures: (now, countAtMost) =>
     Effect.gen(function* () {
-      const lanes = yield* lookAtLanes(tables, now)
+      const lanes = yield* checkLanes(tables, now)
       const waiting = yield* countWaiting(tables, now, countAtMost)
       const deliveries = yield* countDeliveries(tables, countAtMost)
       const figures: Figures = {
         ...waiting,
         ...lanes,
         laneDueAt: tables.agenda.first?.at ?? null,
-        ...lookAtWorkers(tables, now),
+        ...checkWorkers(tables, now),
         ...deliveries,
         tables: [
           { name: "messages", rows: tables.messages.size, bytes: 0 },
@@ -147,10 +146,10 @@ export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
 export const processStore = (tables: Tables): Steps<ProcessStore> => ({
   reportProcess: (report) => void tables.processes.set(report.name, report),
 
-  processes: (most) =>
+  processes: (max) =>
     [...tables.processes.values()]
       .toSorted((a, b) => b.seenAt - a.seenAt)
-      .slice(0, most)
+      .slice(0, max)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
 
   endProcess: (name) => void tables.processes.delete(name),
@@ -180,7 +179,7 @@ const nextDue: Readonly<
   orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (tables, saturated) => {
-    for (const { at, lane } of tables.deliveryTurns) {
+    for (const { at, lane } of tables.deliveryQueue) {
       if (lane.kind === "webhook" || !isSaturated(saturated, lane.workspaceId)) return at
     }
     return null
@@ -188,7 +187,7 @@ const nextDue: Readonly<
   number_checks: (tables, saturated, owned) =>
     earliest(
       Array.from(tables.openChecks, (row) =>
-        isAskedBy(row.check, standing(row.lane), owned) &&
+        isServedBy(row.check, standing(row.lane), owned) &&
         (row.leaseUntil !== null || !isSaturated(saturated, row.check.workspaceId))
           ? claimableAt(row)
           : null,
@@ -248,13 +247,13 @@ const deliveringUntil = (tables: Tables): number | null => {
 export const dueWork = (tables: Tables): Steps<DueWork> => ({
   nextDue: (work, passedOver = [], owned = "all") => nextDue[work](tables, passedOver, owned),
   earliestDue: () => Record.map(nextDue, (due) => due(tables, [], "all")),
-  workload: (now, places) => ({
+  workload: (now, capacity) => ({
     nextDue: earliest(
       kindsOfWork.map((work) =>
         nextDue[work](
           tables,
-          places !== undefined && isShared(work)
-            ? saturatedTenants(countByWorkspace(holders[work](tables, now)), places[work])
+          capacity !== undefined && isShared(work)
+            ? saturatedTenants(countByWorkspace(holders[work](tables, now)), capacity[work])
             : [],
           "all",
         ),

@@ -67,8 +67,8 @@ export const outbox = (tables: Tables): Steps<Outbox> => ({
   latestEvent: Effect.sync(() => tables.outboxDropped + tables.outbox.length),
 
   forgetEvents: (before) => {
-    const kept = tables.outbox.findIndex((event) => event !== null && event.createdAt >= before)
-    const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
+    const first = tables.outbox.findIndex((event) => event !== null && event.createdAt >= before)
+    const dropped = tables.outbox.splice(0, first === -1 ? tables.outbox.length : first)
     tables.outboxDropped += dropped.length
   },
 })

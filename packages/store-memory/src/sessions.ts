@@ -1,5 +1,5 @@
 /** `SessionStore` and `ShardLeases` in memory: stored sessions, and which worker owns which shard. */
-import { reasonOnceResumed, shardOf } from "@messaging-service/core"
+import { reasonOnceResumed, toShard } from "@messaging-service/core"
 import type {
   Shard,
   Fence,
@@ -13,7 +13,7 @@ import { Effect } from "effect"
 import type { Steps } from "./collections.ts"
 import { endOwnPauses, setStatus } from "./lanes.ts"
 import { isAnothers } from "./numbers.ts"
-import { laneOf } from "./tables.ts"
+import { findLane } from "./tables.ts"
 import type { SessionRow, Tables } from "./tables.ts"
 
 const writeKeys = ({ keys }: SessionRow, changes: ReadonlyArray<KeyChange>): void => {
@@ -73,7 +73,7 @@ const writeSteps = (
 ): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "markLeaving" | "wipe"> => ({
   write: (numberId, credentials, keys, _now, fence) =>
     unlessTaken(tables, fence, () => {
-      if (laneOf(tables, numberId) === undefined) return
+      if (findLane(tables, numberId) === undefined) return
       const known = tables.sessions.get(numberId)
       // A device cannot come back with keys but no credentials.
       if (known === undefined && credentials === null) return
@@ -85,7 +85,7 @@ const writeSteps = (
 
   replace: (numberId, credentials, keys, _now, fence) =>
     unlessTaken(tables, fence, () => {
-      if (laneOf(tables, numberId) === undefined) return
+      if (findLane(tables, numberId) === undefined) return
       const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
       writeKeys(session, keys)
       tables.sessions.set(numberId, session)
@@ -97,7 +97,7 @@ const writeSteps = (
       tables.sessions.delete(numberId)
       return true
     }
-    const lane = laneOf(tables, numberId)
+    const lane = findLane(tables, numberId)
     if (lane === undefined) return false
     if (account !== null) {
       const phone = account.phone ?? lane.number.phone
@@ -114,11 +114,11 @@ const writeSteps = (
     return true
   },
 
-  trim: (numberId, type, most, fence) =>
+  trim: (numberId, type, max, fence) =>
     unlessTaken(tables, fence, () => {
       const ofType = tables.sessions.get(numberId)?.keys.get(type)
       if (ofType === undefined) return
-      for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
+      for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - max))) {
         ofType.delete(id)
       }
     }),
@@ -165,11 +165,11 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
       known.worker = { ...known.worker, beat: known.worker.beat + 1 }
       const states = shards.map((state) => ({ ...state, linked: 0, linking: 0 }))
       for (const numberId of tables.sessions.keys()) {
-        const state = states[shardOf(numberId)]
+        const state = states[toShard(numberId)]
         if (state !== undefined) state.linked++
       }
       for (const [numberId, { attempt }] of tables.linkings) {
-        const state = states[shardOf(numberId)]
+        const state = states[toShard(numberId)]
         if (state === undefined || attempt.mode !== "live") continue
         if (!tables.sessions.has(numberId)) state.linking++
       }
@@ -182,8 +182,8 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
       }
     },
 
-    takeShards: (id, wanted) =>
-      wanted.flatMap((shard) => {
+    takeShards: (id, requested) =>
+      requested.flatMap((shard) => {
         const state = shards[shard]
         if (!workers.has(id) || state === undefined || state.workerId !== null) return []
         const term = state.term + 1
@@ -191,8 +191,8 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
         return { shard, term }
       }),
 
-    giveShards: (id, held) => {
-      for (const { shard, term } of held) {
+    releaseShards: (id, leases) => {
+      for (const { shard, term } of leases) {
         const state = shards[shard]
         if (state?.workerId === id && state.term === term) shards[shard] = { workerId: null, term }
       }
@@ -200,9 +200,9 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
 
     removeWorker: remove,
 
-    holderOf: (shard) => {
-      const holder = shards[shard]?.workerId ?? null
-      return holder === null ? null : (workers.get(holder)?.name ?? null)
+    findOwner: (shard) => {
+      const owner = shards[shard]?.workerId ?? null
+      return owner === null ? null : (workers.get(owner)?.name ?? null)
     },
 
     holders: Effect.sync(

@@ -44,15 +44,15 @@ export const simulatedPhones = (tables: Tables): Steps<SimulatedPhones> => {
       if (received.has(identity)) return false
       received.add(identity)
       const message = tables.messagesByTransportId.get(identity)?.message
-      const shown: SentCopy = {
+      const sentCopy: SentCopy = {
         ...copy,
         id: copies.length + 1,
         messageId: message?.id ?? null,
         workspaceId: tables.lanes.get(copy.numberId)?.number.workspaceId ?? noWorkspace,
       }
-      copies.push(shown)
+      copies.push(sentCopy)
       const ofNumber = copiesByNumber.get(copy.numberId) ?? []
-      ofNumber.push(shown)
+      ofNumber.push(sentCopy)
       copiesByNumber.set(copy.numberId, ofNumber)
       return true
     },

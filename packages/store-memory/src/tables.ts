@@ -13,7 +13,7 @@ import type {
   FigureEntry,
   FigureStream,
   FileState,
-  FirstShown,
+  FirstAnswer,
   HourlyFigures,
   IdempotencyClaim,
   IdempotencyStore,
@@ -82,7 +82,7 @@ export interface WorkspaceRow {
   /** Of both modes, in any state. */
   readonly media: Array<MediaRow>
   /** The size of files by storage. */
-  readonly takenBytes: Record<"directory" | "attachments", number>
+  readonly usedBytes: Record<"directory" | "attachments", number>
   /** Of both modes, oldest first, deleted ones included. */
   readonly reminders: Array<ReminderRow>
 }
@@ -93,7 +93,7 @@ export interface ReminderRow {
   readonly original: ReminderContent
   removedAt: number | null
   /** When a held run was due. */
-  heldRunAt: number | null
+  blockedRunAt: number | null
   forgotten: boolean
   /** The number of its latest message. */
   previousNumberId: NumberId | null
@@ -165,7 +165,7 @@ export interface Lane extends InAgenda {
   nextDue: number | null
   control: LaneControl
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
-  restsUntil: number | null
+  pacedUntil: number | null
   /** Until when its limits, or a full disk, block its first message; see `LaneDue`. */
   limitedUntil: number | null
   /** Consecutive attempts that found the disk full; above zero, `limitedUntil` comes from them. */
@@ -230,7 +230,7 @@ interface IdempotencyRow {
   readonly token: string
   readonly claimedAt: number
   madeIds: ReadonlyArray<number> | null
-  shown: FirstShown | null
+  shown: FirstAnswer | null
 }
 
 /** A lane and the moment at which it can next be claimed. */
@@ -333,7 +333,7 @@ export const newMessageRow = () => ({
 })
 
 /** The message as read: while it waits it shows its number's current phone. */
-export const messageOf = ({ lane, message }: MessageRow): Message =>
+export const toMessage = ({ lane, message }: MessageRow): Message =>
   message.state === "waiting" && message.from.phone !== lane.number.phone
     ? { ...message, from: { ...message.from, phone: lane.number.phone } }
     : message
@@ -422,7 +422,7 @@ export class Tables {
   /** Waiting test messages of numbers that are not removed, by due time. */
   readonly dueTest = new Sorted(byDue)
   /** The same, by workspace. */
-  readonly dueTestOf = new Map<WorkspaceId, Sorted<MessageRow>>()
+  readonly dueTestByWorkspace = new Map<WorkspaceId, Sorted<MessageRow>>()
   /** Waiting and not in flight, of removed numbers. */
   readonly orphaned = new Set<MessageRow>()
   /** Oldest claim first. */
@@ -444,7 +444,7 @@ export class Tables {
   /** By their ids, which are below zero. */
   readonly callbackLanes = new Map<number, CallbackLane>()
   lastCallbackLaneId = 0
-  readonly deliveryTurns = new Sorted(byDeliveryTurn)
+  readonly deliveryQueue = new Sorted(byDeliveryTurn)
   lastDeliveryId = 0
   lastDeliveryLease = 0
   lastAttemptId = 0
@@ -492,33 +492,33 @@ export class Tables {
 /** Adds a test message to those that wait to fall due. */
 export const addDueTest = (tables: Tables, row: MessageRow): void => {
   const { workspaceId } = row.message
-  const own = tables.dueTestOf.get(workspaceId) ?? new Sorted(byDue)
-  tables.dueTestOf.set(workspaceId, own)
+  const own = tables.dueTestByWorkspace.get(workspaceId) ?? new Sorted(byDue)
+  tables.dueTestByWorkspace.set(workspaceId, own)
   own.add(row)
   tables.dueTest.add(row)
 }
 
 export const deleteDueTest = (tables: Tables, row: MessageRow): void => {
   const { workspaceId } = row.message
-  const own = tables.dueTestOf.get(workspaceId)
+  const own = tables.dueTestByWorkspace.get(workspaceId)
   own?.delete(row)
-  if (own?.size === 0) tables.dueTestOf.delete(workspaceId)
+  if (own?.size === 0) tables.dueTestByWorkspace.delete(workspaceId)
   tables.dueTest.delete(row)
 }
 
 /** Signals queued deliveries once the present step has ended. */
-export const tellQueued = ({ queuedListeners }: Tables): void => {
-  for (const tell of queuedListeners) tell()
+export const reportQueued = ({ queuedListeners }: Tables): void => {
+  for (const announce of queuedListeners) announce()
 }
 
 /** The workspace, unless it is unknown or deleted. */
-export const workspaceOf = (tables: Tables, id: WorkspaceId): WorkspaceRow | undefined => {
+export const findWorkspace = (tables: Tables, id: WorkspaceId): WorkspaceRow | undefined => {
   const row = tables.workspaces.get(id)
   return row === undefined || row.workspace.deletedAt !== null ? undefined : row
 }
 
 /** The number's lane, unless the number is unknown or removed. */
-export const laneOf = (tables: Tables, id: NumberId): Lane | undefined => {
+export const findLane = (tables: Tables, id: NumberId): Lane | undefined => {
   const lane = tables.lanes.get(id)
   return lane === undefined || lane.removed ? undefined : lane
 }
@@ -529,12 +529,12 @@ export const laneIn = (
   workspaceId: WorkspaceId,
   id: NumberId,
 ): Lane | undefined => {
-  const lane = laneOf(tables, id)
+  const lane = findLane(tables, id)
   return lane?.number.workspaceId === workspaceId ? lane : undefined
 }
 
 /** The workspace's contact, unless it was deleted. */
-export const contactOf = (owner: WorkspaceRow, id: ContactId): Contact | undefined => {
+export const findContact = (owner: WorkspaceRow, id: ContactId): Contact | undefined => {
   const contact = owner.contacts[turningPoint(owner.contacts, (other) => other.id < id)]
   return contact?.id === id ? contact : undefined
 }
@@ -548,7 +548,7 @@ export const transportKey = (numberId: NumberId, transportId: TransportId): stri
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 
 /** What an existing row is: a claim until its request has finished, then its record. */
-const standingOf = (row: IdempotencyRow | undefined): KeyStanding => {
+const getStanding = (row: IdempotencyRow | undefined): KeyStanding => {
   if (row === undefined) return { claim: null, record: null }
   const { claimedAt, fingerprint, madeIds, shown } = row
   if (madeIds === null) return { claim: row, record: null }
@@ -563,7 +563,7 @@ const isVoid = ({ claimedAt, madeIds }: IdempotencyRow, now: number): boolean =>
 export const claim = (tables: Tables, request: IdempotencyClaim, now: number): ClaimOutcome => {
   forgetVoid(tables, now)
   const key = identity(request)
-  const outcome = claimOutcome(standingOf(tables.idempotency.get(key)), request.token, now)
+  const outcome = claimOutcome(getStanding(tables.idempotency.get(key)), request.token, now)
   if (outcome._tag !== "Claimed") return outcome
   // At the end, because the collection is kept in the order of claims.
   tables.idempotency.delete(key)
@@ -591,7 +591,7 @@ export const finishClaim = (
   tables: Tables,
   request: IdempotencyClaim | null,
   madeIds: ReadonlyArray<number>,
-  shown: FirstShown | null = null,
+  shown: FirstAnswer | null = null,
 ): void => {
   const row = request === null ? undefined : held(tables, request)
   if (row !== undefined) Object.assign(row, { madeIds, shown })

@@ -21,7 +21,7 @@ import type {
 import { Context, Data, Effect, Layer } from "effect"
 import { memoryStore } from "./MemoryStore.ts"
 import { finish, isLeased, plannedAfter } from "./lanes.ts"
-import { accept, brokenGuard, isSeen } from "./messages.ts"
+import { accept, brokenGuard, isVisible } from "./messages.ts"
 import { newMessageRow, Tables } from "./tables.ts"
 import type { Lane, MessageRow } from "./tables.ts"
 
@@ -128,7 +128,7 @@ const foundIn = (
       ? undefined
       : (stagedCancel(transaction, id)?.change.message ??
         stagedMessages(transaction).find((one) => one.id === id))
-  return message === undefined || !isSeen(scope, message) ? null : { message, inFlight: false }
+  return message === undefined || !isVisible(scope, message) ? null : { message, inFlight: false }
 }
 
 /** On PostgreSQL it waits for the other transaction, which here only the test can end. */
@@ -164,21 +164,21 @@ const stageEnd = (
 
 /** Gives lanes back that nothing of the transaction holds any longer. */
 const releaseLanes = (tables: Tables, transaction: Transaction): void => {
-  const held = new Set(transaction.staged.map((one) => (isSend(one) ? null : one.lane)))
+  const lanes = new Set(transaction.staged.map((one) => (isSend(one) ? null : one.lane)))
   for (const [lane, holder] of tables.heldByCallers) {
-    if (holder === transaction && !held.has(lane)) tables.heldByCallers.delete(lane)
+    if (holder === transaction && !lanes.has(lane)) tables.heldByCallers.delete(lane)
   }
 }
 
 /** The client itself, or the one that its function asks; null for any other. */
-const clientOf = (given: TransactionClient): Effect.Effect<object | null> =>
+const resolveClient = (input: TransactionClient): Effect.Effect<object | null> =>
   Effect.tryPromise(async () => {
-    const { rows } = await given.query(whichClient, [])
+    const { rows } = await input.query(whichClient, [])
     const [row] = rows as ReadonlyArray<{ readonly client?: object } | undefined>
     return row?.client ?? null
   }).pipe(Effect.orElseSucceed(() => null))
 
-const notBegun = new CannotJoin({
+const notStarted = new CannotJoin({
   message:
     "A test joins a transaction that a client of `openTest` has begun: run begin on `t.client()` first.",
 })
@@ -231,11 +231,11 @@ const joinable = (
     },
     system: {
       ...system,
-      joinTransaction: (given, effect) =>
+      joinTransaction: (input, effect) =>
         Effect.gen(function* () {
-          const client = open.has(given) ? given : yield* clientOf(given)
+          const client = open.has(input) ? input : yield* resolveClient(input)
           const transaction = client === null ? undefined : open.get(client)
-          if (transaction === undefined) return yield* notBegun
+          if (transaction === undefined) return yield* notStarted
           const { length } = transaction.staged
           return yield* Effect.provideService(effect, Joined, transaction).pipe(
             Effect.onError(() => undo(tables, transaction, length)),
@@ -246,10 +246,10 @@ const joinable = (
 }
 
 /** Undoes what came after so many calls. */
-const undo = (tables: Tables, transaction: Transaction, kept: number): Effect.Effect<void> =>
+const undo = (tables: Tables, transaction: Transaction, count: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const store = memoryStore(tables).messages
-    const undone = transaction.staged.splice(kept)
+    const undone = transaction.staged.splice(count)
     releaseLanes(tables, transaction)
     return Effect.forEach(
       undone.filter(isSend),
@@ -357,9 +357,9 @@ export const layerForTests: Layer.Layer<Store | TestControls> = Layer.syncContex
         const transaction = open.get(client) ?? newTransaction()
         const { savepoints, staged } = transaction
         const at = savepoints.findLastIndex((savepoint) => savepoint.name === name)
-        const kept = savepoints[at]?.length ?? staged.length
+        const count = savepoints[at]?.length ?? staged.length
         if (at >= 0) savepoints.splice(at + 1)
-        return undo(tables, transaction, kept)
+        return undo(tables, transaction, count)
       }),
   })
   return Context.make(Store, joinable(tables, memoryStore(tables), open)).pipe(

@@ -11,7 +11,7 @@ import {
   isReportedTo,
   isRunning,
   isSilent,
-  isToldOf,
+  isSubscribedTo,
   roundRobin,
 } from "@messaging-service/core"
 import type {
@@ -31,7 +31,7 @@ import type {
   NewWebhook,
   Queueing,
   WebhookEndpoint,
-  ToldAttempt,
+  TimelineDelivery,
   WebhookEventType,
   WebhookId,
   WebhookScope,
@@ -48,8 +48,8 @@ import {
   finishClaim,
   isLost,
   placeInAgenda,
-  tellQueued,
-  workspaceOf,
+  reportQueued,
+  findWorkspace,
 } from "./tables.ts"
 import type {
   CallbackLane,
@@ -85,7 +85,7 @@ const reschedule = (tables: Tables, lane: DeliveryLane, full = false): void => {
   let at = Number.POSITIVE_INFINITY
   for (const { leaseUntil } of lane.inFlight.values()) at = Math.min(at, leaseUntil)
   if (!full) at = Math.min(at, waiting(lane).next().value?.dueAt ?? Number.POSITIVE_INFINITY)
-  placeInAgenda(tables.deliveryTurns, lane, at === Number.POSITIVE_INFINITY ? null : at)
+  placeInAgenda(tables.deliveryQueue, lane, at === Number.POSITIVE_INFINITY ? null : at)
 }
 
 /** Deliveries that are not in flight, in the order in which they fall due. */
@@ -105,7 +105,7 @@ const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: nu
     isForward: null,
     isReplaced: false,
   })
-  placeInAgenda(tables.deliveryTurns, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
+  placeInAgenda(tables.deliveryQueue, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
 }
 
 /** Removes a delivery; if it failed before, its next attempt is cancelled too. */
@@ -127,16 +127,16 @@ const dropAll = (tables: Tables, lane: DeliveryLane): void => {
   reschedule(tables, lane)
 }
 
-const openEndpoint = (tables: Tables, owner: WorkspaceRow, given: NewWebhook): EndpointRow => {
+const openEndpoint = (tables: Tables, owner: WorkspaceRow, input: NewWebhook): EndpointRow => {
   const row = tables.endpoints.insert((id: WebhookId): EndpointRow => ({
-    ...emptyLane(given.workspaceId),
+    ...emptyLane(input.workspaceId),
     kind: "webhook",
     id,
-    endpoint: { ...given, id, firstSecretLast4: given.secretLast4, disabledReason: null },
-    original: { url: given.url, events: given.events, description: given.description },
+    endpoint: { ...input, id, firstSecretLast4: input.secretLast4, disabledReason: null },
+    original: { url: input.url, events: input.events, description: input.description },
     removed: false,
     removedAt: null,
-    deliveredSince: given.createdAt,
+    deliveredSince: input.createdAt,
     log: [],
   }))
   owner.endpoints.push(row)
@@ -144,7 +144,7 @@ const openEndpoint = (tables: Tables, owner: WorkspaceRow, given: NewWebhook): E
 }
 
 /** The endpoint as the port shows it. */
-const shown = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
+const toEndpoint = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
   ...endpoint,
   lastAttempt: (log.at(-1)?.attempt ?? null) as WebhookEndpoint["lastAttempt"],
 })
@@ -164,9 +164,9 @@ const endpointIn = (
 export const fanOut = (tables: Tables, owner: WorkspaceRow, event: MessageEvent): void => {
   const { id, type, body, createdAt } = event
   for (const row of owner.endpoints) {
-    if (row.removed || !isToldOf(row.endpoint, event)) continue
+    if (row.removed || !isSubscribedTo(row.endpoint, event)) continue
     queue(tables, row, { id, type, body, url: null }, createdAt)
-    tellQueued(tables)
+    reportQueued(tables)
   }
 }
 
@@ -186,24 +186,24 @@ export const removeEndpoint = (tables: Tables, row: EndpointRow, now: number): v
 const laneTo = (tables: Tables, owner: WorkspaceRow, origin: string): CallbackLane => {
   const known = owner.callbackLanes.get(origin)
   if (known !== undefined) return known
-  const made: CallbackLane = {
+  const callbackLane: CallbackLane = {
     ...emptyLane(owner.workspace.id),
     kind: "callback",
     id: --tables.lastCallbackLaneId,
     origin,
   }
-  owner.callbackLanes.set(origin, made)
-  tables.callbackLanes.set(made.id, made)
-  return made
+  owner.callbackLanes.set(origin, callbackLane)
+  tables.callbackLanes.set(callbackLane.id, callbackLane)
+  return callbackLane
 }
 
 /** Queues a callback, unless its workspace is deleted. */
 export const call = (tables: Tables, callback: Callback | null): void => {
-  const owner = callback === null ? undefined : workspaceOf(tables, callback.workspaceId)
+  const owner = callback === null ? undefined : findWorkspace(tables, callback.workspaceId)
   if (callback === null || owner === undefined) return
   const { body, createdAt, eventId: id, target, type, url } = callback
   queue(tables, laneTo(tables, owner, target), { id, type, body, url }, createdAt)
-  tellQueued(tables)
+  reportQueued(tables)
 }
 
 /** Queues the callback of a number's connection, if the number still reports there. */
@@ -244,13 +244,13 @@ const claim = (tables: Tables, query: DeliveryQuery): ReadonlyArray<ClaimedDeliv
   const lanes: Array<DeliveryLane> = []
   const found: Array<ReadonlyArray<DeliveryRow>> = []
   const give = allotByShare(query.callbacks, query.callbacks.limit)
-  for (const { at, lane } of tables.deliveryTurns) {
+  for (const { at, lane } of tables.deliveryQueue) {
     if (at > query.now || lanes.length >= query.limit) break
     forgetLapsed(lane, query.now)
     const due = candidates(lane, query)
-    const places = lane.kind === "webhook" ? due.length : give(lane.workspaceId, due.length)
-    if (places === 0 && due.length > 0) continue
-    found.push(due.slice(0, places))
+    const room = lane.kind === "webhook" ? due.length : give(lane.workspaceId, due.length)
+    if (room === 0 && due.length > 0) continue
+    found.push(due.slice(0, room))
     lanes.push(lane)
   }
   const claimed = roundRobin(found, byDueDelivery, query.limit).map((delivery) =>
@@ -281,21 +281,22 @@ const hold = (tables: Tables, delivery: DeliveryRow, leaseUntil: number): Claime
   }
 }
 
-const laneOf = (tables: Tables, { kind, targetId }: DeliveryResult): DeliveryLane | undefined =>
+const findLane = (tables: Tables, { kind, targetId }: DeliveryResult): DeliveryLane | undefined =>
   kind === "webhook"
     ? tables.endpoints.get(targetId as WebhookId)
     : tables.callbackLanes.get(targetId)
 
-const logOf = (tables: Tables, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
+const findLog = (tables: Tables, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
   lane.kind === "webhook" ? lane.log : tables.workspaces.get(lane.workspaceId)?.callbackLog
 
 /** What a success brings forward: of an endpoint all that waits, of callbacks those to the same URL. */
 const bringForward = (tables: Tables, result: DeliveryResult): void => {
-  const lane = laneOf(tables, result)
-  const held = lane?.inFlight.get(result.id)
-  if (result.error !== null || lane === undefined || held?.lease !== result.lease) return
+  const lane = findLane(tables, result)
+  const deliveryInFlight = lane?.inFlight.get(result.id)
+  if (result.error !== null || lane === undefined || deliveryInFlight?.lease !== result.lease)
+    return
   const { attemptedAt } = result
-  const { url } = held.delivery.event
+  const { url } = deliveryInFlight.delivery.event
   const early = [...lane.pending.from((delivery) => !isFarAhead(delivery, attemptedAt))].filter(
     (delivery) =>
       comesForward(delivery, attemptedAt) &&
@@ -315,10 +316,15 @@ const bringForward = (tables: Tables, result: DeliveryResult): void => {
 }
 
 const settle = (tables: Tables, result: DeliveryResult): void => {
-  const lane = laneOf(tables, result)
-  const held = lane?.inFlight.get(result.id)
-  if (lane === undefined || held === undefined || held.lease !== result.lease) return
-  const { delivery } = held
+  const lane = findLane(tables, result)
+  const deliveryInFlight = lane?.inFlight.get(result.id)
+  if (
+    lane === undefined ||
+    deliveryInFlight === undefined ||
+    deliveryInFlight.lease !== result.lease
+  )
+    return
+  const { delivery } = deliveryInFlight
   const nextAttemptAt = delivery.isReplaced ? null : result.nextAttemptAt
   const logged: LoggedAttempt = {
     event: delivery.event,
@@ -337,7 +343,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
   }
   lane.pending.delete(delivery)
   lane.inFlight.delete(delivery.id)
-  logOf(tables, lane)?.push(logged)
+  findLog(tables, lane)?.push(logged)
   if (lane.kind === "webhook") {
     noteFigure(tables, "attempts", {
       workspaceId: lane.workspaceId,
@@ -364,7 +370,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
 
 /** Judged when all results are recorded: a success in the same commit as a failure counts. */
 const stopSilent = (tables: Tables, result: DeliveryResult): void => {
-  const lane = laneOf(tables, result)
+  const lane = findLane(tables, result)
   const since = result.stopUnlessDeliveredSince
   if (lane?.kind === "webhook" && since !== null && isSilent(lane.deliveredSince, since)) {
     stop(tables, lane, "delivery_failures")
@@ -388,10 +394,10 @@ export const deliveryQueue = (tables: Tables): Steps<DeliveryQueue> => ({
     return claim(tables, query)
   },
 
-  whenQueued: (tell) =>
+  whenQueued: (announce) =>
     Effect.gen(function* () {
       const run = yield* FiberSet.makeRuntime<never, void>()
-      const listener = () => void run(tell)
+      const listener = () => void run(announce)
       yield* Effect.acquireRelease(
         Effect.sync(() => tables.queuedListeners.add(listener)),
         () => Effect.sync(() => tables.queuedListeners.delete(listener)),
@@ -400,10 +406,10 @@ export const deliveryQueue = (tables: Tables): Steps<DeliveryQueue> => ({
 })
 
 export const callbackSalts = (tables: Tables): Steps<CallbackSalts> => ({
-  callbackSalt: (workspaceId) => workspaceOf(tables, workspaceId)?.callbackSalt ?? null,
+  callbackSalt: (workspaceId) => findWorkspace(tables, workspaceId)?.callbackSalt ?? null,
 
   putCallbackSalt: (workspaceId, salt) => {
-    const row = workspaceOf(tables, workspaceId)
+    const row = findWorkspace(tables, workspaceId)
     if (row === undefined) return false
     row.callbackSalt = salt
     return true
@@ -439,7 +445,7 @@ export const toldAttempts = (
   tables: Tables,
   { eventPosition, lane }: MessageRow,
   limit: number,
-): Effect.Effect<ReadonlyArray<ToldAttempt>> => {
+): Effect.Effect<ReadonlyArray<TimelineDelivery>> => {
   const event = eventPosition === null ? null : eventAt(tables, eventPosition)
   if (event === null) return Effect.succeed([])
   const { callbackLog, endpoints } = lane.workspace
@@ -452,8 +458,8 @@ export const toldAttempts = (
   const found = collectInSteps(logged, (one) =>
     one.attempt.eventId === event.eventId ? one : null,
   )
-  return Effect.map(found, (told) =>
-    told
+  return Effect.map(found, (attempts) =>
+    attempts
       .toSorted((one, other) => other.attempt.id - one.attempt.id)
       .slice(0, limit)
       .map(({ attempt, url, webhookId }) => ({
@@ -490,7 +496,7 @@ const passesFilter = (
   (filter.since === null || attemptedAt >= filter.since) &&
   (filter.until === null || attemptedAt < filter.until)
 
-const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
+const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : toEndpoint(row))
 
 type WebhookStoreSteps = Steps<WebhookStore>
 
@@ -498,51 +504,51 @@ const endpointSteps = (
   tables: Tables,
 ): Pick<
   WebhookStoreSteps,
-  "insert" | "get" | "made" | "list" | "update" | "rotate" | "remove" | "resume"
+  "insert" | "get" | "created" | "list" | "update" | "rotate" | "remove" | "resume"
 > => ({
-  insert: (given, limit, idempotency) => {
+  insert: (input, limit, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
-    if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
+    if (input.keyId !== null && tables.keys.get(input.keyId)?.key.revokedAt !== null) {
       return { _tag: "Broken", guard: "key" }
     }
-    const owner = workspaceOf(tables, given.workspaceId)
+    const owner = findWorkspace(tables, input.workspaceId)
     if (owner === undefined || holdsAllEndpoints(owner.endpoints, limit)) {
       return { _tag: "Broken", guard: "limit" }
     }
-    const row = openEndpoint(tables, owner, given)
+    const row = openEndpoint(tables, owner, input)
     finishClaim(tables, idempotency, [row.endpoint.id])
-    return { _tag: "Inserted", endpoint: shown(row) }
+    return { _tag: "Inserted", endpoint: toEndpoint(row) }
   },
 
   get: (scope, id) => shownIfThere(endpointIn(tables, scope, id)),
 
-  made: (id) => {
+  created: (id) => {
     const row = tables.endpoints.get(id)
-    return row === undefined ? null : { ...shown(row), ...row.original }
+    return row === undefined ? null : { ...toEndpoint(row), ...row.original }
   },
 
   list: (scope, stopped) =>
-    (workspaceOf(tables, scope.workspaceId)?.endpoints ?? [])
+    (findWorkspace(tables, scope.workspaceId)?.endpoints ?? [])
       .filter(
         (row) =>
           !row.removed &&
           (stopped || isRunning(row)) &&
           (scope.mode === null || row.endpoint.mode === scope.mode),
       )
-      .map(shown),
+      .map(toEndpoint),
 
   update: (scope, id, change) => {
     const row = endpointIn(tables, scope, id)
     if (row === undefined) return null
     row.endpoint = { ...row.endpoint, ...change }
-    return shown(row)
+    return toEndpoint(row)
   },
 
   rotate: (scope, id, secret) => {
     const row = endpointIn(tables, scope, id)
     if (row === undefined) return null
     row.endpoint = { ...row.endpoint, ...secret }
-    return shown(row)
+    return toEndpoint(row)
   },
 
   remove: (scope, id, now) => {
@@ -554,13 +560,13 @@ const endpointSteps = (
 
   resume: (scope, id, limit, now) => {
     const row = endpointIn(tables, scope, id)
-    const owner = workspaceOf(tables, scope.workspaceId)
+    const owner = findWorkspace(tables, scope.workspaceId)
     if (row === undefined || owner === undefined) return null
-    if (isRunning(row)) return shown(row)
+    if (isRunning(row)) return toEndpoint(row)
     if (holdsAllEndpoints(owner.endpoints, limit)) return "limit"
     row.endpoint = { ...row.endpoint, disabledReason: null }
     row.deliveredSince = now
-    return shown(row)
+    return toEndpoint(row)
   },
 })
 
@@ -651,7 +657,7 @@ const logSteps = (
 
   callbackAttempts: (workspaceId, page) =>
     newestFirst(
-      workspaceOf(tables, workspaceId)?.callbackLog ?? [],
+      findWorkspace(tables, workspaceId)?.callbackLog ?? [],
       page,
       ({ attempt, event }): CallbackAttempt => ({
         ...attempt,
@@ -661,9 +667,9 @@ const logSteps = (
     ),
 
   forgetAttempts: (before) => {
-    const isKept = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
-    for (const row of tables.endpoints.rows) row.log = row.log.filter(isKept)
-    for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
+    const isRetained = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
+    for (const row of tables.endpoints.rows) row.log = row.log.filter(isRetained)
+    for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isRetained)
   },
 })
 

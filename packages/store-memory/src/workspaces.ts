@@ -35,9 +35,9 @@ import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { eraseFigures } from "./figures.ts"
 import { forgetChecks } from "./numberChecks.ts"
-import { reminderOf } from "./reminders.ts"
+import { toReminder } from "./reminders.ts"
 import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
-import { contactOf, forgetShown, messageOf, transportKey, workspaceOf } from "./tables.ts"
+import { findContact, forgetShown, toMessage, transportKey, findWorkspace } from "./tables.ts"
 import type {
   EndpointRow,
   KeyRow,
@@ -49,9 +49,9 @@ import type {
 } from "./tables.ts"
 import { dropCallbacks, removeEndpoint, stop } from "./webhooks.ts"
 
-const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
+const insert = (tables: Tables, input: NewWorkspace, admits: Admits) =>
   tables.workspaces.insert((id) => ({
-    workspace: { ...given, id, deletedAt: null },
+    workspace: { ...input, id, deletedAt: null },
     erased: false,
     callbackSalt: null,
     admits,
@@ -65,33 +65,33 @@ const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
     callbackLanes: new Map(),
     callbackLog: [],
     media: [],
-    takenBytes: { directory: 0, attachments: 0 },
+    usedBytes: { directory: 0, attachments: 0 },
     reminders: [],
   }))
 
 export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
-  insert: (given, admits) => insert(tables, given, admits).workspace,
+  insert: (input, admits) => insert(tables, input, admits).workspace,
 
-  ensure: (given, admits, numbers) => {
+  ensure: (input, admits, numbers) => {
     const found = [...tables.workspaces.rows].find(
-      ({ workspace }) => workspace.deletedAt === null && workspace.name === given.name,
+      ({ workspace }) => workspace.deletedAt === null && workspace.name === input.name,
     )
     const lanes = found?.lanes.filter(({ removed }) => !removed) ?? []
-    const { plan } = found?.workspace ?? given
+    const { plan } = found?.workspace ?? input
     const missing = missingNumbers(
       numbers,
       lanes.map(({ number }) => number),
       plan,
     )
     if (missing === null) return null
-    const row = found ?? insert(tables, given, admits)
+    const row = found ?? insert(tables, input, admits)
     for (const { number, pacing } of missing) {
       row.lanes.push(openLane(tables, row, { ...number, workspaceId: row.workspace.id }, pacing))
     }
     return row.workspace
   },
 
-  get: (id) => workspaceOf(tables, id)?.workspace ?? null,
+  get: (id) => findWorkspace(tables, id)?.workspace ?? null,
 
   list: (query) =>
     newestFirst(
@@ -102,7 +102,7 @@ export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
     ),
 
   update: (id, decide, now) => {
-    const row = workspaceOf(tables, id)
+    const row = findWorkspace(tables, id)
     if (row === undefined) return null
     const { change, admits } = decide(row.workspace)
     const wasDisabled = row.workspace.accountDisabled
@@ -116,7 +116,7 @@ export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
   },
 
   delete: (id, now) => {
-    const row = workspaceOf(tables, id)
+    const row = findWorkspace(tables, id)
     if (row === undefined) return false
     row.workspace = { ...row.workspace, deletedAt: now }
     row.admits = { v1: false, v2: false }
@@ -172,21 +172,21 @@ export const keyStore = (tables: Tables): Steps<KeyStore> => ({
 
   admitV1: (query) => admitted(tables, 1, query, countV1),
 
-  insertKey: ({ hash, ...given }, limit) => {
-    const owner = tables.workspaces.get(given.workspaceId)
+  insertKey: ({ hash, ...args }, limit) => {
+    const owner = tables.workspaces.get(args.workspaceId)
     if (owner === undefined) return null
     const keys = owner.keys.map(({ key }) => key)
-    if (holdsAllKeys(keys, given.version, limit)) return null
-    const isNamed = keys.some(({ name, version }) => version === 1 && name === given.name)
-    if (given.version === 1 && isNamed) return null
+    if (holdsAllKeys(keys, args.version, limit)) return null
+    const isNamed = keys.some(({ name, version }) => version === 1 && name === args.name)
+    if (args.version === 1 && isNamed) return null
     const row = tables.keys.insert((id): KeyRow => ({
-      key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
+      key: { ...args, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
       hash,
       minute: { start: Number.NaN, count: 0 },
       day: { start: Number.NaN, count: 0 },
     }))
     owner.keys.push(row)
-    tables.keysByHash.set(hashKey(given.version, hash), row)
+    tables.keysByHash.set(hashKey(args.version, hash), row)
     return row.key
   },
 
@@ -206,13 +206,13 @@ export const keyStore = (tables: Tables): Steps<KeyStore> => ({
 // `ContactStore` in memory.
 
 export const contactStore = (tables: Tables): Steps<ContactStore> => ({
-  insertContact: (given) => {
-    const owner = tables.workspaces.get(given.workspaceId)
+  insertContact: (input) => {
+    const owner = tables.workspaces.get(input.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a contact needs a workspace"))
-    const address = contactAddress(given)
+    const address = contactAddress(input)
     const present = owner.contactsByAddress.get(address)
     if (present !== undefined) return { _tag: "Exists", id: present }
-    const contact = tables.contacts.insert((id) => ({ ...given, id }))
+    const contact = tables.contacts.insert((id) => ({ ...input, id }))
     owner.contacts.push(contact)
     owner.contactsByAddress.set(address, contact.id)
     return { _tag: "Inserted", contact }
@@ -223,7 +223,7 @@ export const contactStore = (tables: Tables): Steps<ContactStore> => ({
 
   deleteContact: (workspaceId, id) => {
     const owner = tables.workspaces.get(workspaceId)
-    const contact = owner === undefined ? undefined : contactOf(owner, id)
+    const contact = owner === undefined ? undefined : findContact(owner, id)
     if (owner === undefined || contact === undefined) return false
     owner.contacts.splice(owner.contacts.indexOf(contact), 1)
     owner.contactsByAddress.delete(contactAddress(contact))
@@ -255,12 +255,12 @@ const eraseMessages = (
   isErased: (row: MessageRow) => boolean,
 ): void => {
   for (const mode of modes) {
-    const kept: Array<MessageRow> = []
+    const remaining: Array<MessageRow> = []
     for (const row of owner.messages[mode]) {
       if (isErased(row)) eraseMessage(tables, row)
-      else kept.push(row)
+      else remaining.push(row)
     }
-    owner.messages[mode] = kept
+    owner.messages[mode] = remaining
   }
 }
 
@@ -271,7 +271,7 @@ const eraseMessages = (
 const slackMillis = 120_000
 
 /** From the oldest, those that may have ended before the moment. */
-function* madeBefore(rows: Iterable<MessageRow>, before: number): Generator<MessageRow> {
+function* createdBefore(rows: Iterable<MessageRow>, before: number): Generator<MessageRow> {
   for (const row of rows) {
     const earliestAt = row.message.createdAt - slackMillis
     if (earliestAt >= before) return
@@ -280,24 +280,24 @@ function* madeBefore(rows: Iterable<MessageRow>, before: number): Generator<Mess
 }
 
 const eraseEndedMessages = (tables: Tables, owner: WorkspaceRow, before: number): void => {
-  const gone = new Set<MessageRow>()
+  const erased = new Set<MessageRow>()
   for (const mode of modes) {
-    for (const row of madeBefore(owner.messages[mode], before)) {
-      if (row.endedAt !== null && row.endedAt < before) gone.add(row)
+    for (const row of createdBefore(owner.messages[mode], before)) {
+      if (row.endedAt !== null && row.endedAt < before) erased.add(row)
     }
   }
-  if (gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
+  if (erased.size > 0) eraseMessages(tables, owner, (row) => erased.has(row))
 }
 
 /** Of several workspaces in one walk, since they share the outbox. */
-const eraseEvents = (tables: Tables, moments: ReadonlyMap<number, number>): void => {
+const eraseEvents = (tables: Tables, instants: ReadonlyMap<number, number>): void => {
   const pending = new Set<string>()
   for (const { workspaceId, pending: deliveries } of tables.endpoints.rows) {
-    if (moments.has(workspaceId)) for (const { event } of deliveries) pending.add(event.id)
+    if (instants.has(workspaceId)) for (const { event } of deliveries) pending.add(event.id)
   }
   for (const [index, event] of tables.outbox.entries()) {
     if (event === null || pending.has(event.eventId)) continue
-    const before = moments.get(event.workspaceId) ?? -Infinity
+    const before = instants.get(event.workspaceId) ?? -Infinity
     if (event.createdAt < before) tables.outbox[index] = null
   }
 }
@@ -395,13 +395,14 @@ export const erasureStore = (tables: Tables): Steps<ErasureStore> => ({
     )
   },
 
-  eraseTestMessages: (workspaces, most) => {
+  eraseTestMessages: (workspaces, max) => {
     for (const id of workspaces) {
       const owner = tables.workspaces.get(id)
-      if ((owner?.messages.test.length ?? 0) <= most) continue
+      if ((owner?.messages.test.length ?? 0) <= max) continue
       const ended = (owner?.messages.test ?? []).filter(({ endedAt }) => endedAt !== null)
-      const gone = new Set(ended.slice(0, Math.max(0, ended.length - most)))
-      if (owner !== undefined && gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
+      const erased = new Set(ended.slice(0, Math.max(0, ended.length - max)))
+      if (owner !== undefined && erased.size > 0)
+        eraseMessages(tables, owner, (row) => erased.has(row))
     }
   },
 
@@ -429,14 +430,14 @@ export const erasureStore = (tables: Tables): Steps<ErasureStore> => ({
 // `RestoreStore` in memory: for simulations, since a store that ends with its process is never restored.
 
 /** A workspace's records, by id. */
-const heldOf = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<MessageRow> =>
+const listOnHold = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<MessageRow> =>
   (tables.workspaces.get(workspaceId)?.lanes ?? [])
     .flatMap((lane) => [...lane.held])
     .toSorted((a, b) => a.message.id - b.message.id)
 
 const heldReminders = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<ReminderRow> =>
   (tables.workspaces.get(workspaceId)?.reminders ?? []).filter(
-    ({ heldRunAt }) => heldRunAt !== null,
+    ({ blockedRunAt }) => blockedRunAt !== null,
   )
 
 const passes = (
@@ -464,7 +465,7 @@ const holdReminders = (tables: Tables, now: number): void => {
     if (dueAt === null || dueAt > now) return
     tables.dueReminders.delete(row)
     row.reminder = { ...row.reminder, nextRunAt: null, revision: revision + 1 }
-    row.heldRunAt = dueAt
+    row.blockedRunAt = dueAt
   }
 }
 
@@ -474,7 +475,7 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
     hasAccepted: tables.messages.nextId > tables.firstMessageOfEpoch,
   })),
 
-  beginEpoch: ({ above, epoch, now }) => {
+  startEpoch: ({ above, epoch, now }) => {
     if (epoch !== tables.epoch) return null
     tables.moveIdsOn(idsSkipped, above)
     for (const lane of tables.lanes.rows) {
@@ -491,26 +492,28 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
     tables.workspaces.rows
       .map(({ workspace: { id } }) => ({
         workspaceId: id,
-        messages: heldOf(tables, id).length,
+        messages: listOnHold(tables, id).length,
         reminders: heldReminders(tables, id).length,
       }))
       .filter(({ messages, reminders }) => messages + reminders > 0),
   ),
 
-  listHeld: (workspaceId, page) => newestFirst(heldOf(tables, workspaceId), page, messageOf),
+  listHeld: (workspaceId, page) => newestFirst(listOnHold(tables, workspaceId), page, toMessage),
 
   heldMessages: (workspaceId, selection, limit) =>
-    heldOf(tables, workspaceId)
+    listOnHold(tables, workspaceId)
       .filter((row) => isSelected(selection, row))
       .slice(0, limit)
-      .map(messageOf),
+      .map(toMessage),
 
   heldReminders: (workspaceId, filter, limit) =>
     heldReminders(tables, workspaceId)
       .filter(({ reminder }) => passes(filter, reminder.from, reminder.createdAt))
       .slice(0, limit)
       .flatMap((row) =>
-        row.heldRunAt === null ? [] : { reminder: reminderOf(tables, row), dueAt: row.heldRunAt },
+        row.blockedRunAt === null
+          ? []
+          : { reminder: toReminder(tables, row), dueAt: row.blockedRunAt },
       ),
 
   releaseHeld: (messages, now) => {

@@ -8,7 +8,7 @@ import {
   aWorkspace,
   noon,
   roomy,
-  scopeOf,
+  toScope,
   sending,
 } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -38,7 +38,7 @@ it.effect("accepts, lists, sends and counts a hundred thousand messages", () =>
     const total = 50 * 1000 + 50 * 99 * 10
 
     const page = yield* store.list(
-      scopeOf(workspace.id),
+      toScope(workspace.id),
       everyMessage,
       { before: total - 90_000, limit: 100 },
       noon,

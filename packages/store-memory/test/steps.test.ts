@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { everyMessage, Store } from "@messaging-service/core"
 import type { Message, MessageId } from "@messaging-service/core"
-import { accepted, aStage, noon, scopeOf } from "@messaging-service/testkit"
+import { accepted, aStage, noon, toScope } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import { newestFirst } from "../src/collections.ts"
 import { memoryStore } from "../src/MemoryStore.ts"
@@ -13,32 +13,32 @@ import { newMessageRow, Tables } from "../src/tables.ts"
 import type { MessageRow } from "../src/tables.ts"
 
 /** The maximum of rows read between two turns of another fiber, and its number of turns. */
-const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effect<A, E, R>) =>
+const watched = <A, E, R>(checked: () => ReadonlySet<unknown>, work: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    let most = 0
-    let turns = 0
+    let max = 0
+    let iterations = 0
     const other = yield* Effect.forkChild(
       Effect.forever(
         Effect.sync(() => {
-          const rows = looked() as Set<unknown>
-          most = Math.max(most, rows.size)
-          if (rows.size > 0) turns++
+          const rows = checked() as Set<unknown>
+          max = Math.max(max, rows.size)
+          if (rows.size > 0) iterations++
           rows.clear()
         }),
       ),
     )
     yield* Effect.yieldNow
     const answer = yield* work
-    most = Math.max(most, looked().size)
+    max = Math.max(max, checked().size)
     yield* Fiber.interrupt(other)
-    return { answer, most, turns }
+    return { answer, most: max, iterations }
   })
 
 /** A store with so many messages of one workspace that counts reads of each. */
-const aStoreOf = Effect.fnUntraced(function* (many: number) {
+const aStoreWith = Effect.fnUntraced(function* (many: number) {
   const tables = new Tables()
   const context = Context.make(Store, memoryStore(tables))
-  const looked = new Set<unknown>()
+  const checked = new Set<unknown>()
   const { number, workspace } = yield* Effect.provideContext(aStage(), context)
   const [first] = yield* Effect.provideContext(accepted(number, { count: 1 }), context)
   const owner = tables.workspaces.get(workspace.id)
@@ -52,7 +52,7 @@ const aStoreOf = Effect.fnUntraced(function* (many: number) {
         tookAllowance: false,
         ...newMessageRow(),
         get message() {
-          looked.add(id)
+          checked.add(id)
           return message
         },
         set message(_) {
@@ -61,31 +61,31 @@ const aStoreOf = Effect.fnUntraced(function* (many: number) {
       }
     })
   while (owner.messages.live.length < many) owner.messages.live.push(insert())
-  looked.clear()
-  return { tables, context, looked, workspace, number, first }
+  checked.clear()
+  return { tables, context, looked: checked, workspace, number, first }
 })
 
 describe("with many messages the store in memory", () => {
   it.effect("reads a thousand in one step, where a filter lets none pass", () =>
     Effect.gen(function* () {
       const many = 500_000
-      const { context, first, looked, workspace } = yield* aStoreOf(many)
+      const { context, first, looked, workspace } = yield* aStoreWith(many)
       const store = Context.get(context, Store).messages
       const filter = { ...everyMessage, since: first.createdAt + 1 }
-      const { answer, most, turns } = yield* watched(
+      const { answer, most, iterations } = yield* watched(
         () => looked,
-        store.list(scopeOf(workspace.id), filter, { before: null, limit: 100 }, noon),
+        store.list(toScope(workspace.id), filter, { before: null, limit: 100 }, noon),
       )
       assert.deepStrictEqual(answer, { items: [], next: null })
       assert.isAtMost(most, 1000)
-      assert.isAtLeast(turns, many / 1000 - 1)
+      assert.isAtLeast(iterations, many / 1000 - 1)
     }),
   )
 
   it.effect("does the same for a page of version 1, which counts them all", () =>
     Effect.gen(function* () {
       const many = 60_000
-      const { context, looked, workspace } = yield* aStoreOf(many)
+      const { context, looked, workspace } = yield* aStoreWith(many)
       const store = Context.get(context, Store).version1Lists
       const { answer, most } = yield* watched(
         () => looked,
@@ -106,7 +106,7 @@ describe("with many messages the store in memory", () => {
 
   it.effect("does the same for the figures of the service", () =>
     Effect.gen(function* () {
-      const { context, looked, number, tables, workspace } = yield* aStoreOf(60_000)
+      const { context, looked, number, tables, workspace } = yield* aStoreWith(60_000)
       const lane = tables.lanes.get(number.id)
       for (const row of tables.workspaces.get(workspace.id)?.messages.live.slice(1) ?? [])
         lane?.waiting.add(row)
@@ -127,17 +127,17 @@ describe("a list in steps", () => {
   it.effect("misses and repeats no row although others are removed and added meanwhile", () =>
     Effect.gen(function* () {
       const all = rows()
-      const seen: Array<number> = []
+      const received: Array<number> = []
       const listing = yield* Effect.forkChild(
         newestFirst(
           all,
           { before: null, limit: 10_000 },
           (row) => row,
-          (row) => seen.push(row.id) > 0,
+          (row) => received.push(row.id) > 0,
         ),
       )
       yield* Effect.yieldNow
-      assert.lengthOf(seen, 1000)
+      assert.lengthOf(received, 1000)
       // Visited rows, the next one, and some later ones.
       all.splice(4500, 10)
       all.splice(3990, 10)
@@ -148,7 +148,7 @@ describe("a list in steps", () => {
         .map(({ id }) => id)
         .filter((id) => !((id > 3990 && id <= 4000) || id <= 10))
         .toReversed()
-      assert.deepStrictEqual(seen, expected)
+      assert.deepStrictEqual(received, expected)
       assert.lengthOf(items, expected.length)
     }),
   )

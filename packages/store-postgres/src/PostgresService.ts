@@ -14,8 +14,8 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer, Random } from "effect"
 import { browserSessionStore } from "./browser/browserSessions.ts"
-import { newsStore } from "./event/news.ts"
-import { callersTransactions, identityPlace } from "./database/CallersTransaction.ts"
+import { changeFeedStore } from "./event/changeFeed.ts"
+import { callersTransactions, identityKey } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
 import type { DatabaseService } from "./database/Database.ts"
 import { relations } from "./database/Schema.ts"
@@ -67,7 +67,7 @@ export const transactionsOn = (database: DatabaseService) =>
   database.joinable
     ? Effect.gen(function* () {
         const mark = (yield* Random.next).toString(36).slice(2)
-        const params = { place: identityPlace, mark }
+        const params = { place: identityKey, mark }
         const own = yield* ownIdentity.one(database, params, ({ identity }) => identity)
         return callersTransactions(database.schema, own)
       })
@@ -153,12 +153,12 @@ const processStore = (database: DatabaseService): ProcessStore => ({
 
 // Every storage port of the core on one database, which is brought up to date first.
 
-const storesOf = (wanted: Schema) =>
+const makeStores = (requested: Schema) =>
   Effect.gen(function* () {
     const database = yield* Database
     // Not one port is there before the tables are.
-    yield* migrate(wanted)
-    yield* Effect.forkScoped(keepBuild(wanted))
+    yield* migrate(requested)
+    yield* Effect.forkScoped(keepBuild(requested))
     const queued = new DeliveriesQueued()
     return Store.of({
       messages: { ...(yield* messageStore(database, queued)), ...idempotencyStore(database) },
@@ -181,7 +181,7 @@ const storesOf = (wanted: Schema) =>
       numberChecks: numberCheckStore(database),
       reminders: reminderStore(database),
       browserSessions: browserSessionStore(database),
-      news: newsStore(database),
+      news: changeFeedStore(database),
       figures: figureStore(database),
       version1Lists: version1ListStore(database),
       phones: simulatedPhones(database),
@@ -198,9 +198,9 @@ const storesOf = (wanted: Schema) =>
   })
 
 /** The stores of a version whose tables are these. */
-export const layerStoresOf = (wanted: Schema) => Layer.effect(Store, storesOf(wanted))
+export const layerStoresFor = (requested: Schema) => Layer.effect(Store, makeStores(requested))
 
-export const layerStores = layerStoresOf(schema)
+export const layerStores = layerStoresFor(schema)
 
 /**
  * A program shares layers by identity, so the exported layer would stay on the first database that it

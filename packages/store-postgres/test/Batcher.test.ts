@@ -16,12 +16,12 @@ const aStatement = Effect.gen(function* () {
       yield* Deferred.await(gate)
       return inputs.map((input) => input * 10)
     })
-  const gateOf = (index: number) => gates[index] ?? Deferred.makeUnsafe<void, string>()
+  const toGate = (index: number) => gates[index] ?? Deferred.makeUnsafe<void, string>()
   return {
     run,
     batches,
-    finish: (index: number) => Deferred.succeed(gateOf(index), undefined),
-    fail: (index: number, reason: string) => Deferred.fail(gateOf(index), reason),
+    finish: (index: number) => Deferred.succeed(toGate(index), undefined),
+    fail: (index: number, reason: string) => Deferred.fail(toGate(index), reason),
   }
 })
 

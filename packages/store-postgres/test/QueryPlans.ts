@@ -17,10 +17,13 @@ export interface Node {
   readonly Plans?: ReadonlyArray<Node>
 }
 
-const nodesOf = (node: Node): ReadonlyArray<Node> => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+const getNodes = (node: Node): ReadonlyArray<Node> => [
+  node,
+  ...(node.Plans ?? []).flatMap(getNodes),
+]
 
 export const rowsRead = (plan: Node): number =>
-  nodesOf(plan)
+  getNodes(plan)
     .filter((node) => /Scan/.test(node["Node Type"]) && node["Index Name"] !== undefined)
     .reduce((sum, node) => {
       const each =
@@ -31,10 +34,10 @@ export const rowsRead = (plan: Node): number =>
     }, 0)
 
 /** Of the tables that grow without end; of a plan that was executed those alone that it came to. */
-export const indexesOf = (plan: Node): ReadonlyArray<string> =>
+export const getIndexes = (plan: Node): ReadonlyArray<string> =>
   [
     ...new Set(
-      nodesOf(plan).flatMap((node) =>
+      getNodes(plan).flatMap((node) =>
         node["Actual Loops"] === 0 ? [] : (node["Index Name"] ?? []),
       ),
     ),
@@ -45,7 +48,7 @@ export const indexesOf = (plan: Node): ReadonlyArray<string> =>
 /** Nothing is read from its one end to the other. */
 export const assertLookedUp = (plan: Node, about: string) => {
   assert.notInclude(
-    nodesOf(plan).map((node) => node["Node Type"]),
+    getNodes(plan).map((node) => node["Node Type"]),
     "Seq Scan",
     about,
   )
@@ -106,11 +109,11 @@ export const anExplainingPool = (database: TestDatabase) =>
       })
     })
     /** What that takes, statement by statement. */
-    const plansOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    const readPlans = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.gen(function* () {
         plans.length = 0
         yield* effect
         return plans.splice(0)
       })
-    return { pool, plansOf }
+    return { pool, readPlans }
   })

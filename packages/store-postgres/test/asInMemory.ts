@@ -5,11 +5,11 @@ import type { DifferentialOptions } from "@messaging-service/testkit"
 import type { Store } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { layer } from "../src/index.ts"
-import { aMigratedDatabase, optionsOf } from "./databases.ts"
+import { aMigratedDatabase, toOptions } from "./databases.ts"
 
 /** On an empty database of a server. */
 export const onDatabase = Layer.unwrap(
-  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layer(optionsOf(database))),
+  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layer(toOptions(database))),
 )
 
 export const asInMemory = <F, E, R>(

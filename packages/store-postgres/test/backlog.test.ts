@@ -10,14 +10,14 @@ import type { EventId, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer as layerStores } from "../src/index.ts"
-import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
+import { aBareDatabase, aDatabaseClient, aProcess } from "./databases.ts"
 import { anExplainingPool, assertLookedUp, rowsRead } from "./QueryPlans.ts"
 import type { Explained } from "./QueryPlans.ts"
 
 const past = 20_000
 const waiting = 400
 /** A statement that reads the backlog, or what of it has deliveries, is far above. */
-const mostRows = waiting / 10
+const maxRows = waiting / 10
 
 const messages = `
 insert into messaging.messages (
@@ -59,7 +59,7 @@ const aFile = (workspaceId: WorkspaceId) => ({
 })
 
 /** A statement as its source has it. */
-const textOf = (plan: Explained) => plan["Query Text"].replaceAll('"messaging".', "")
+const getText = (plan: Explained) => plan["Query Text"].replaceAll('"messaging".', "")
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
   excludeTestServices: true,
@@ -68,11 +68,11 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
     Effect.gen(function* () {
       const database = yield* aBareDatabase
       yield* Effect.provide(delivering.aStageWithKey(), yield* aProcess(database))
-      const door = yield* aDoor(database)
-      yield* door.query("past", messages)
-      yield* door.query("past", files)
-      yield* door.query("analysed", "vacuum analyze")
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database)
+      yield* client.query("past", messages)
+      yield* client.query("past", files)
+      yield* client.query("analysed", "vacuum analyze")
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
@@ -107,16 +107,16 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         const ended = yield* accepted(others.number, { count: waiting })
         yield* sending.end(...ended.map((one) => sending.cancelled(one)))
 
-        const plans = yield* plansOf(work)
+        const plans = yield* readPlans(work)
         for (const statement of ["update messages", "update webhook_lanes", "update media_files"]) {
           assert.isTrue(
-            plans.some((plan) => textOf(plan).includes(statement)),
+            plans.some((plan) => getText(plan).includes(statement)),
             statement,
           )
         }
         for (const plan of plans) {
-          assertLookedUp(plan.Plan, textOf(plan))
-          assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
+          assertLookedUp(plan.Plan, getText(plan))
+          assert.isAtMost(rowsRead(plan.Plan), maxRows, JSON.stringify(plan))
         }
       }).pipe(Effect.provide(stores))
     }),
@@ -130,10 +130,10 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         yield* aProcess(database),
       )
       assert.strictEqual(workspace.id, 1)
-      const door = yield* aDoor(database)
-      yield* door.query("past", events)
-      yield* door.query("analysed", "vacuum analyze")
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database)
+      yield* client.query("past", events)
+      yield* client.query("analysed", "vacuum analyze")
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
@@ -142,7 +142,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         const scope = { workspaceId: workspace.id, mode: key.mode }
         const eventId = `evt_${String(past / 2).padStart(24, "0")}` as EventId
         let answer: unknown
-        const plans = yield* plansOf(
+        const plans = yield* readPlans(
           Effect.map(
             webhooks.redeliver(scope, endpoint.id, eventId, noon),
             (one) => (answer = one),
@@ -159,15 +159,15 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
     Effect.gen(function* () {
       const database = yield* aBareDatabase
       yield* Effect.provide(delivering.aStageWithKey(), yield* aProcess(database))
-      const door = yield* aDoor(database)
-      yield* door.query("past", messages)
-      yield* door.query("analysed", "vacuum analyze")
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database)
+      yield* client.query("past", messages)
+      yield* client.query("analysed", "vacuum analyze")
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
         const flood = yield* delivering.aStageWithKey()
-        const quiet = yield* delivering.aStageWithKey()
+        const idle = yield* delivering.aStageWithKey()
         const store = (yield* Store).messages
         const due = Effect.map(store.dueTest(noon, 10, 5), (found) =>
           found.map(({ workspaceId }) => workspaceId),
@@ -177,21 +177,21 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         for (let times = 0; times < 5; times++) {
           yield* accepted(flood.number, { count: waiting, mode })
         }
-        yield* accepted(quiet.number, { count: 1, mode })
+        yield* accepted(idle.number, { count: 1, mode })
 
-        const plans = yield* plansOf(
+        const plans = yield* readPlans(
           Effect.map(due, (found) =>
             assert.deepStrictEqual(found, [
               ...Array.from({ length: 5 }, () => flood.workspace.id),
-              quiet.workspace.id,
+              idle.workspace.id,
             ]),
           ),
         )
-        const read = plans.filter((plan) => textOf(plan).includes("with recursive owner"))
+        const read = plans.filter((plan) => getText(plan).includes("with recursive owner"))
         assert.lengthOf(read, 1)
         for (const plan of read) {
-          assertLookedUp(plan.Plan, textOf(plan))
-          assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
+          assertLookedUp(plan.Plan, getText(plan))
+          assert.isAtMost(rowsRead(plan.Plan), maxRows, JSON.stringify(plan))
         }
       }).pipe(Effect.provide(stores))
     }),
@@ -201,10 +201,10 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
     Effect.gen(function* () {
       const database = yield* aBareDatabase
       yield* Effect.provide(delivering.aStageWithKey(), yield* aProcess(database))
-      const door = yield* aDoor(database)
-      yield* door.query("past", messages)
-      yield* door.query("analysed", "vacuum analyze")
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database)
+      yield* client.query("past", messages)
+      yield* client.query("analysed", "vacuum analyze")
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
@@ -222,11 +222,11 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         for (const mode of ["live", "test"] as const) {
           for (let times = 0; times < 5; times++) yield* accepted(number, { count: waiting, mode })
         }
-        const { beginEpoch: begin } = (yield* Store).system
+        const { startEpoch: begin } = (yield* Store).system
         assert.strictEqual(yield* begin({ epoch: 1, above: 0, now: noon }), 2)
-        for (const plan of yield* plansOf(work)) {
-          assertLookedUp(plan.Plan, textOf(plan))
-          assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
+        for (const plan of yield* readPlans(work)) {
+          assertLookedUp(plan.Plan, getText(plan))
+          assert.isAtMost(rowsRead(plan.Plan), maxRows, JSON.stringify(plan))
         }
       }).pipe(Effect.provide(stores))
     }),

@@ -5,16 +5,16 @@ import { Effect } from "effect"
 import { readFileSync, readdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { codeSchema } from "../src/database/build.ts"
-import { catalogueOf } from "./catalogue.ts"
-import { aDatabase, aDoor, aPool, aProcess } from "./databases.ts"
+import { readCatalogue } from "./catalogue.ts"
+import { aDatabase, aDatabaseClient, aPool, aProcess } from "./databases.ts"
 
 const folder = resolve(import.meta.dirname, "../sql")
 
-const textOf = (name: string): string => readFileSync(join(folder, name), "utf8")
+const readText = (name: string): string => readFileSync(join(folder, name), "utf8")
 
 const functions = readdirSync(join(folder, "functions"))
   .toSorted()
-  .map((name) => textOf(`functions/${name}`))
+  .map((name) => readText(`functions/${name}`))
 
 const functionsIn = `
   select p.proname::text as name
@@ -25,20 +25,20 @@ const functionsIn = `
 layer(EmbeddedPostgres.shared, { excludeTestServices: true })("the files of SQL", (it) => {
   it.effect("make by hand what a start makes", () =>
     Effect.gen(function* () {
-      const [made, byHand] = [yield* aDatabase, yield* aDatabase]
-      yield* aProcess(made)
+      const [testDatabase, byHand] = [yield* aDatabase, yield* aDatabase]
+      yield* aProcess(testDatabase)
       const pool = yield* aPool(byHand)
       const code = codeSchema("messaging")
       yield* Effect.promise(async () => {
         const client = await pool.connect()
         await client.query("create schema messaging; set search_path = messaging, pg_temp")
-        await client.query(textOf("schema.sql"))
+        await client.query(readText("schema.sql"))
         await client.query(`create schema ${code}; set search_path = ${code}, messaging, pg_temp`)
-        for (const text of [textOf("rules.sql"), ...functions]) await client.query(text)
+        for (const text of [readText("rules.sql"), ...functions]) await client.query(text)
         client.release()
       })
-      const [one, other] = [yield* aDoor(byHand), yield* aDoor(made)]
-      assert.deepStrictEqual(yield* catalogueOf(one), yield* catalogueOf(other))
+      const [one, other] = [yield* aDatabaseClient(byHand), yield* aDatabaseClient(testDatabase)]
+      assert.deepStrictEqual(yield* readCatalogue(one), yield* readCatalogue(other))
       const named = (rows: ReadonlyArray<{ readonly name: string }>) => rows.map(({ name }) => name)
       assert.deepStrictEqual(
         named(yield* one.query<{ readonly name: string }>("functions", functionsIn)),
@@ -49,7 +49,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("the files of SQL"
 })
 
 it("schema.sql says of each table what it holds, and of each index what it serves", () => {
-  const lines = textOf("schema.sql").split("\n")
+  const lines = readText("schema.sql").split("\n")
   const bare = lines.filter(
     (line, index) =>
       /^create (unlogged )?(table|index|unique index) /.test(line) &&

@@ -20,7 +20,7 @@ import { dirname } from "node:path"
 import { Client } from "pg"
 import type { DatabaseOptions } from "../src/database/Connection.ts"
 import { layer as layerPostgres, layerWakeUp } from "../src/index.ts"
-import { aDatabase, aProcess, optionsOf } from "./databases.ts"
+import { aDatabase, aProcess, toOptions } from "./databases.ts"
 
 /** Open, and never closed. */
 const layerGate = WorkGate.layer.pipe(
@@ -34,8 +34,8 @@ const layerMessages = (database: TestDatabase, limits: Partial<DatabaseOptions>)
     Layer.provideMerge(layerStoredSecrets),
     Layer.provideMerge(
       Layer.mergeAll(
-        layerPostgres({ ...optionsOf(database), ...limits }),
-        layerWakeUp(optionsOf(database)),
+        layerPostgres({ ...toOptions(database), ...limits }),
+        layerWakeUp(toOptions(database)),
         SecretsKey.layerHex("5e".repeat(32)),
         Ids.layerRandom,
       ),
@@ -54,7 +54,7 @@ export const aClient = ({ database, path, username }: TestDatabase) =>
     (client) => Effect.promise(() => client.end().catch(() => undefined)),
   )
 
-export const say = (client: Client, text: string) => Effect.promise(() => client.query(text))
+export const execute = (client: Client, text: string) => Effect.promise(() => client.query(text))
 
 /** A workspace with a number and a plan, on its own database, and a host's table there. */
 const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseOptions>) {
@@ -64,11 +64,11 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
   yield* Effect.scoped(aProcess(database))
   const built = yield* Layer.build(layerMessages(database, limits))
   const client = yield* aClient(database)
-  yield* say(client, "create table public.orders (name text)")
+  yield* execute(client, "create table public.orders (name text)")
   const { number, workspace } = yield* Effect.provide(
     Effect.gen(function* () {
-      const made = yield* aWorkspace({ plan })
-      return { workspace: made, number: yield* aNumber(made.id) }
+      const created = yield* aWorkspace({ plan })
+      return { workspace: created, number: yield* aNumber(created.id) }
     }),
     built,
   )
@@ -87,11 +87,11 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
     inStores,
     send,
     cancel,
-    join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
-      Store.use(({ system: transactions }) => transactions.joinTransaction(given, effect)),
+    join: <A, E, R>(input: TransactionClient, effect: Effect.Effect<A, E, R>) =>
+      Store.use(({ system: transactions }) => transactions.joinTransaction(input, effect)),
     /** Remains of sends: messages, allowance and idempotency records. */
     left: Effect.gen(function* () {
-      const { rows } = yield* say(
+      const { rows } = yield* execute(
         client,
         `select
           (select count(*)::integer from messaging.idempotency_records) as records,
@@ -110,7 +110,7 @@ export const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E,
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(waits, { startImmediately: true })
     const isHeld = Effect.map(
-      say(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
+      execute(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
       ({ rows }) => rows.length > 0 || fiber.pollUnsafe() !== undefined,
     )
     yield* Effect.repeat(isHeld, { until: (is) => is })
@@ -120,10 +120,10 @@ export const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E,
 export const phone = "+15550100001"
 
 /** Why the core refuses; undefined for a failure that is no refusal. */
-export const refusalOf = <A, E extends { readonly _tag: string }, R>(
-  asked: Effect.Effect<A, E, R>,
+export const getRefusal = <A, E extends { readonly _tag: string }, R>(
+  request: Effect.Effect<A, E, R>,
 ) =>
-  Effect.map(Effect.flip(asked), (error) =>
+  Effect.map(Effect.flip(request), (error) =>
     "code" in error && error._tag === "Refusal" ? error.code : undefined,
   )
 

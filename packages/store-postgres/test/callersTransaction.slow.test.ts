@@ -15,7 +15,7 @@ import {
 } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { workChannel } from "../src/database/Schema.ts"
-import { aClient, inShop, phone, refusalOf, say } from "./callers.ts"
+import { aClient, inShop, phone, getRefusal, execute } from "./callers.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
@@ -31,11 +31,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "what is rolled back was never accepted: no message, no quota, no key",
       inShop(({ client, inStores, join, left, send }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
-          yield* say(client, "insert into orders values ('seven')")
+          yield* execute(client, "begin")
+          yield* execute(client, "insert into orders values ('seven')")
           const { messages } = yield* inStores(join(client, send(phone, key)))
           assert.lengthOf(messages, 1)
-          yield* say(client, "rollback")
+          yield* execute(client, "rollback")
           assert.deepStrictEqual<unknown>(yield* left, nothing)
         }),
       ),
@@ -45,16 +45,18 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "what is committed is sent once, and its key answers for it",
       inShop(({ caller, client, inStores, join, left, send }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
-          yield* say(client, "insert into orders values ('seven')")
+          yield* execute(client, "begin")
+          yield* execute(client, "insert into orders values ('seven')")
           const first = yield* inStores(join(client, send(phone, key)))
           // Asked again in the same transaction, and by others once it is committed.
           const again = yield* inStores(join(client, send(phone, key)))
           assert.deepStrictEqual(again, { ...first, replayed: true })
           const id = first.messages[0]?.id
-          const unseen = refusalOf(inStores(Messages.use((messages) => messages.get(caller, id))))
-          assert.strictEqual(yield* unseen, "message_not_found")
-          yield* say(client, "commit")
+          const invisible = getRefusal(
+            inStores(Messages.use((messages) => messages.get(caller, id))),
+          )
+          assert.strictEqual(yield* invisible, "message_not_found")
+          yield* execute(client, "commit")
           assert.isTrue((yield* inStores(send(phone, key))).replayed)
           assert.deepStrictEqual<unknown>(yield* left, oneOrder)
         }),
@@ -65,10 +67,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "a refusal leaves the transaction usable, and nothing of itself",
       inShop(({ caller, client, inStores, join, left, send }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, send(phone, key)))
           const other = { ...key, fingerprint: "e".repeat(64) }
-          const conflict = refusalOf(inStores(join(client, send(phone, other))))
+          const conflict = getRefusal(inStores(join(client, send(phone, other))))
           assert.strictEqual(yield* conflict, "idempotency_key_reused")
           const tooMany = Messages.use((messages) =>
             messages.sendBatch(
@@ -80,10 +82,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               { key: "a batch", fingerprint: "d".repeat(64) },
             ),
           )
-          const quota = refusalOf(inStores(join(client, tooMany)))
+          const quota = getRefusal(inStores(join(client, tooMany)))
           assert.strictEqual(yield* quota, "no_credits")
-          yield* say(client, "insert into orders values ('seven')")
-          yield* say(client, "commit")
+          yield* execute(client, "insert into orders values ('seven')")
+          yield* execute(client, "commit")
           assert.deepStrictEqual<unknown>(yield* left, oneOrder)
         }),
       ),
@@ -93,8 +95,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "a statement that fails undoes the send alone",
       inShop(({ client, inStores, join, left, send }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
-          yield* say(client, "insert into orders values ('seven')")
+          yield* execute(client, "begin")
+          yield* execute(client, "insert into orders values ('seven')")
           const failing: TransactionClient = {
             query: (text, values) =>
               text.includes("accept_messages")
@@ -103,7 +105,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           }
           const error = yield* Effect.flip(inStores(join(failing, send(phone, key))))
           assert.strictEqual(error._tag, "StoreUnavailable")
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual<unknown>(yield* left, { ...nothing, orders: 1 })
         }),
       ),
@@ -123,13 +125,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               ),
             ),
           )
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const failure = yield* reading
           assert.match(
             String(failure._tag === "StoreUnavailable" && failure.cause),
             /cannot be part of a caller's transaction/,
           )
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual<unknown>(yield* left, nothing)
         }),
       ),
@@ -147,10 +149,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             ),
           )
           const second = yield* aClient(database)
-          yield* say(client, "begin")
-          yield* say(second, "begin")
+          yield* execute(client, "begin")
+          yield* execute(second, "begin")
           yield* inStores(join(client, two))
-          const waiting = yield* Effect.forkChild(refusalOf(inStores(join(second, two))), {
+          const waiting = yield* Effect.forkChild(getRefusal(inStores(join(second, two))), {
             startImmediately: true,
           })
           // The second one waits for a lock of the first one's, and decides on what is there then.
@@ -163,9 +165,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             }
             await ear()
           })
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.strictEqual(yield* Fiber.join(waiting), "no_credits")
-          yield* say(second, "rollback")
+          yield* execute(second, "rollback")
           assert.deepStrictEqual<unknown>(yield* left, {
             ...nothing,
             quota: 2,
@@ -182,15 +184,15 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         Effect.gen(function* () {
           const other = yield* inStores(
             Effect.gen(function* () {
-              const made = yield* aWorkspace()
-              yield* aNumber(made.id)
-              return Caller.trusted(made)
+              const workspace = yield* aWorkspace()
+              yield* aNumber(workspace.id)
+              return Caller.trusted(workspace)
             }),
           )
           const sendOfOther = Messages.use((messages) =>
             messages.send(other, { to: { phone }, text: "Hello" }, null),
           )
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const first = yield* inStores(join(client, send(phone, key)))
           // Of the number, of the plan, and of the same idempotency key: more than there are places.
           const waiting = yield* Effect.forEach([null, null, key, key], (each) =>
@@ -201,7 +203,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             assert.lengthOf(yield* inStores(Effect.all(sends, atOnce)), 8)
           }
           for (const fiber of waiting) assert.isUndefined(fiber.pollUnsafe())
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           const [one, two, ...repeats] = yield* Effect.forEach(waiting, Fiber.join)
           assert.deepStrictEqual([one?.replayed, two?.replayed], [false, false])
           for (const repeat of repeats) assert.deepStrictEqual(repeat, { ...first, replayed: true })
@@ -222,10 +224,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               }),
             )
           const [quick] = yield* inStores(accepted(number, { sendAt: noon + 1 }))
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const [slow] = (yield* inStores(join(client, send(phone)))).messages
           assert.strictEqual(yield* sendNext(noon + 2), quick?.id)
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.strictEqual(yield* sendNext(noon + 3), slow?.id)
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
         }),
@@ -237,10 +239,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       inShop(({ client, database, inStores, join, left, send }) =>
         Effect.gen(function* () {
           const dying = yield* aClient(database)
-          yield* say(dying, "begin")
-          const { rows } = yield* say(dying, "select pg_backend_pid() as pid")
+          yield* execute(dying, "begin")
+          const { rows } = yield* execute(dying, "select pg_backend_pid() as pid")
           yield* inStores(join(dying, send(phone, key)))
-          yield* say(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
+          yield* execute(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
           assert.deepStrictEqual<unknown>(yield* left, nothing)
           assert.isFalse((yield* inStores(send(phone, key))).replayed)
         }),
@@ -254,13 +256,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const ear = yield* aClient(database)
           const heard: Array<string | undefined> = []
           ear.on("notification", ({ payload }) => heard.push(payload))
-          yield* say(ear, `listen ${workChannel("messaging")}`)
-          yield* say(client, "begin")
+          yield* execute(ear, `listen ${workChannel("messaging")}`)
+          yield* execute(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
-          yield* say(ear, "select")
+          yield* execute(ear, "select")
           assert.deepStrictEqual(heard, [])
-          yield* say(client, "commit")
-          yield* say(ear, "select")
+          yield* execute(client, "commit")
+          yield* execute(ear, "select")
           assert.deepStrictEqual(heard, ["lanes"])
           const id = messages[0]?.id
           yield* inStores(Messages.use((service) => service.cancel(caller, id)))
@@ -274,17 +276,17 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       inShop(({ client, database, inStores, join, send }) =>
         Effect.gen(function* () {
           const name = "idle_in_transaction_session_timeout"
-          const limit = Effect.map(say(client, `show ${name}`), ({ rows }) => rows[0]?.[name])
+          const limit = Effect.map(execute(client, `show ${name}`), ({ rows }) => rows[0]?.[name])
           for (const [own, bound] of [
             ["0", "5s"],
             ["1min", "5s"],
             ["1500ms", "1500ms"],
           ] as const) {
-            yield* say(client, `set ${name} = '${own}'`)
-            yield* say(client, "begin")
+            yield* execute(client, `set ${name} = '${own}'`)
+            yield* execute(client, "begin")
             yield* inStores(join(client, send(phone)))
             assert.strictEqual(yield* limit, bound)
-            yield* say(client, "rollback")
+            yield* execute(client, "rollback")
             assert.strictEqual(yield* limit, own)
           }
           // The server ends it, and a program that does not listen to its client goes on.
@@ -293,9 +295,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const ended = new Promise((resolve) => {
             idle.once("end", resolve)
           })
-          yield* say(idle, "begin")
+          yield* execute(idle, "begin")
           yield* inStores(join(idle, send(phone)))
-          yield* say(idle, `set local ${name} = '1ms'`)
+          yield* execute(idle, `set local ${name} = '1ms'`)
           yield* Effect.promise(() => ended)
           yield* Effect.promise(() =>
             idle.query("commit").then(

@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, day, noon, remaining, sending } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { codeSchema } from "../src/database/build.ts"
-import { inShop, phone, say, untilItWaits } from "./callers.ts"
+import { inShop, phone, execute, untilItWaits } from "./callers.ts"
 
 const minute = 60_000
 
@@ -26,12 +26,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("a cancel against
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
           assert(message !== undefined)
-          yield* say(client, "begin")
-          assert.deepStrictEqual((yield* say(client, claim)).rows, [{ id: String(message.id) }])
+          yield* execute(client, "begin")
+          assert.deepStrictEqual((yield* execute(client, claim)).rows, [{ id: String(message.id) }])
           const ended = sending.end(change(message))
           const waiting = yield* untilItWaits(client, inStores(ended))
           assert.isUndefined(waiting.pollUnsafe())
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual(yield* Fiber.join(waiting), [])
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
           // A worker has it: its lease runs out, and it is handed out again.
@@ -48,13 +48,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("a cancel against
           const [message] = (yield* inStores(send(phone))).messages
           assert(message !== undefined)
           // It has ended the message, and waits to give its allowance back.
-          yield* say(client, "begin")
-          yield* say(client, "select from messaging.workspaces for update")
+          yield* execute(client, "begin")
+          yield* execute(client, "select from messaging.workspaces for update")
           const ended = sending.end(change(message))
           const waiting = yield* untilItWaits(client, inStores(ended))
           assert.isUndefined(waiting.pollUnsafe())
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual(yield* Fiber.join(waiting), [message.id])
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
           assert.strictEqual(yield* inStores(remaining(workspace)), 3)

@@ -16,18 +16,18 @@ import {
 import { Effect, Fiber } from "effect"
 import type { Client } from "pg"
 import { workChannel } from "../src/database/Schema.ts"
-import { aClient, inShop, phone, refusalOf, say, untilItWaits } from "./callers.ts"
+import { aClient, inShop, phone, getRefusal, execute, untilItWaits } from "./callers.ts"
 
 const minute = 60_000
 
 /** It ends when the test says so, however slow the machine is: nothing here may wait for that. */
 const stayOpen = (client: Client) =>
-  say(client, "set local idle_in_transaction_session_timeout = '1min'")
+  execute(client, "set local idle_in_transaction_session_timeout = '1min'")
 
 /** What others see of a message and its end. */
 const seen = (client: Client) =>
   Effect.map(
-    say(
+    execute(
       client,
       `select
         (select array_agg(state order by id) from messaging.messages) as states,
@@ -52,11 +52,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
           const other = yield* aClient(database)
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const ended = yield* inStores(join(client, cancel(message?.id)))
           assert.strictEqual(ended.state, "cancelled")
           assert.deepStrictEqual(yield* seen(other), waits)
-          yield* say(client, "rollback")
+          yield* execute(client, "rollback")
           assert.deepStrictEqual(yield* seen(other), waits)
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
           const claimed = yield* inStores(sending.claimOne(number))
@@ -82,14 +82,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const ear = yield* aClient(database)
           const heard: Array<string | undefined> = []
           ear.on("notification", ({ payload }) => heard.push(payload))
-          yield* say(ear, `listen ${workChannel("messaging")}`)
-          yield* say(client, "begin")
+          yield* execute(ear, `listen ${workChannel("messaging")}`)
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(message?.id)))
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
-          yield* say(ear, "select")
+          yield* execute(ear, "select")
           assert.deepStrictEqual(heard, [])
-          yield* say(client, "commit")
-          yield* say(ear, "select")
+          yield* execute(client, "commit")
+          yield* execute(ear, "select")
           assert.include(heard, "lanes")
           assert.deepStrictEqual(yield* seen(client), {
             states: ["cancelled"],
@@ -109,26 +109,29 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
           const claimed = yield* inStores(sending.claimOne(number))
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const refused = yield* Effect.flip(inStores(join(client, cancel(message?.id))))
           assert(refused._tag === "Refusal")
           assert.deepStrictEqual(
             [refused.code, refused.details],
             ["not_cancellable", { status: "queued", sending: true }],
           )
-          yield* say(client, "create table public.still_usable ()")
+          yield* execute(client, "create table public.still_usable ()")
           assert.deepStrictEqual<unknown>(
             yield* inStores(sending.settle([sending.sent(claimed)])),
             [message?.id],
           )
           // Sent, and unknown ones.
           assert.strictEqual(
-            yield* refusalOf(inStores(join(client, cancel(message?.id)))),
+            yield* getRefusal(inStores(join(client, cancel(message?.id)))),
             "not_cancellable",
           )
           const unknown = cancel(123_456 as MessageId)
-          assert.strictEqual(yield* refusalOf(inStores(join(client, unknown))), "message_not_found")
-          yield* say(client, "commit")
+          assert.strictEqual(
+            yield* getRefusal(inStores(join(client, unknown))),
+            "message_not_found",
+          )
+          yield* execute(client, "commit")
         }),
       ),
     )
@@ -139,18 +142,18 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
           const claimant = yield* aClient(database)
-          yield* say(claimant, "begin")
-          yield* say(claimant, "select from messaging.lanes for no key update")
-          yield* say(client, "begin")
+          yield* execute(claimant, "begin")
+          yield* execute(claimant, "select from messaging.lanes for no key update")
+          yield* execute(client, "begin")
           const other = yield* aClient(database)
           const cancelling = yield* untilItWaits(other, inStores(join(client, cancel(message?.id))))
-          yield* say(
+          yield* execute(
             claimant,
             `update messaging.lanes
             set head_id = ${Number(message?.id)}, lease = lease + 1,
               lease_until = '${new Date(noon + minute).toISOString()}'`,
           )
-          yield* say(claimant, "commit")
+          yield* execute(claimant, "commit")
           const refused = yield* Effect.flip(Fiber.join(cancelling))
           assert(refused._tag === "Refusal")
           assert.deepStrictEqual(refused.details, { status: "queued", sending: true })
@@ -159,7 +162,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             Store.use(({ queue }) => queue.renew(leases, noon + 2 * minute)),
           )
           assert.deepStrictEqual([...renewed], [number.id])
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
         }),
       ),
     )
@@ -173,7 +176,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const from = { to: { phone }, text: "Hello", from: other.id }
           const sendFromOther = Messages.use((messages) => messages.send(caller, from, null))
           const [elsewhere] = (yield* inStores(sendFromOther)).messages
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(message?.id)))
           yield* stayOpen(client)
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
@@ -184,7 +187,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           yield* inStores(sending.settle([sending.sent(claimed)]))
           yield* inStores(Messages.use((messages) => messages.cancel(caller, second?.id)))
           assert.strictEqual(yield* inStores(remaining(workspace)), 1)
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
         }),
       ),
@@ -209,7 +212,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const claimed = yield* inStores(sending.claimOne(number))
           const claimedAway = yield* inStores(sending.claimOne(away))
           assert.strictEqual(claimed.message.id, sent[0]?.id)
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(later[0]?.id)))
           yield* stayOpen(client)
           const settlements = [sending.sent(claimed), sending.sent(claimedAway)]
@@ -222,7 +225,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             yield* inStores(sending.claim([number], { now: noon + minute })),
             [],
           )
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           const again = inStores(Store.use(({ queue }) => queue.settle(first.blockedByLock, noon)))
           assert.deepStrictEqual([...(yield* again).settled], [claimed.message.id])
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
@@ -237,30 +240,30 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const sent = yield* Effect.replicateEffect(inStores(send(phone)), 3)
           const ids = sent.map(({ messages }) => messages[0]?.id)
           const claimed = yield* inStores(sending.claimOne(number, { turn: 3 }))
-          const settle = (place: number) =>
+          const settle = (index: number) =>
             inStores(
               Store.use(({ queue }) => {
-                const message = [claimed.message, ...claimed.rest][place] ?? claimed.message
+                const message = [claimed.message, ...claimed.rest][index] ?? claimed.message
                 return queue.settle([sending.sent({ ...claimed, message })], noon)
               }),
             )
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           assert.strictEqual(
-            yield* refusalOf(inStores(join(client, cancel(ids[0])))),
+            yield* getRefusal(inStores(join(client, cancel(ids[0])))),
             "not_cancellable",
           )
           yield* inStores(join(client, cancel(ids[1])))
           assert.lengthOf((yield* settle(0)).blockedByLock, 1)
-          yield* say(client, "rollback")
+          yield* execute(client, "rollback")
           const first = yield* settle(0)
           assert.strictEqual(first.next.get(claimed.message.id)?.messageId, ids[1])
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           assert.strictEqual(
-            yield* refusalOf(inStores(join(client, cancel(ids[1])))),
+            yield* getRefusal(inStores(join(client, cancel(ids[1])))),
             "not_cancellable",
           )
           yield* inStores(join(client, cancel(ids[2])))
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           const second = yield* settle(1)
           assert.strictEqual(second.settled.size, 1)
           assert.strictEqual(second.next.size, 0)
@@ -299,7 +302,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               messages.send(caller, { to: { phone }, text: "Kept", from: number.id }, null),
             ),
           )
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(kept.messages[0]?.id)))
           yield* stayOpen(client)
           const sweep = inStores(
@@ -311,7 +314,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             }),
           )
           assert.deepStrictEqual(yield* sweep, [free?.id])
-          yield* say(client, "rollback")
+          yield* execute(client, "rollback")
           assert.deepStrictEqual(yield* sweep, [held?.id])
         }),
       ),
@@ -324,13 +327,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           Effect.gen(function* () {
             const [message] = (yield* inStores(send(phone))).messages
             const outside = Messages.use((messages) => messages.cancel(caller, message?.id))
-            yield* say(client, "begin")
+            yield* execute(client, "begin")
             yield* inStores(join(client, cancel(message?.id)))
             yield* stayOpen(client)
             const error = yield* Effect.flip(inStores(outside))
             assert(error._tag === "StoreUnavailable")
             assert.strictEqual(refusalOfStore(error).code, "service_unavailable")
-            yield* say(client, "rollback")
+            yield* execute(client, "rollback")
             assert.strictEqual((yield* inStores(outside)).state, "cancelled")
           }),
         aPlan(3),
@@ -346,15 +349,15 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             const [message] = (yield* inStores(send(phone))).messages
             assert.strictEqual(yield* inStores(remaining(workspace)), 0)
             const move = Effect.gen(function* () {
-              yield* say(client, "begin")
+              yield* execute(client, "begin")
               yield* inStores(join(client, cancel(message?.id)))
               return (yield* inStores(join(client, send(phone)))).messages[0]
             })
             yield* move
-            yield* say(client, "rollback")
+            yield* execute(client, "rollback")
             assert.strictEqual(yield* inStores(remaining(workspace)), 0)
             const moved = yield* move
-            yield* say(client, "commit")
+            yield* execute(client, "commit")
             assert.strictEqual(yield* inStores(remaining(workspace)), 0)
             const claimed = yield* inStores(sending.claimOne(number))
             assert.strictEqual(claimed.message.id, moved?.id)
@@ -376,22 +379,22 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               const other = yield* aClient(database)
               const ear = yield* aClient(database)
               // Sends, then cancels; against one that cancels, then sends.
-              yield* say(client, "begin")
-              yield* say(other, "begin")
+              yield* execute(client, "begin")
+              yield* execute(other, "begin")
               yield* inStores(join(client, send(phone)))
               const waiting = yield* untilItWaits(ear, inStores(join(other, cancel(second?.id))))
               assert.isUndefined(waiting.pollUnsafe())
               yield* inStores(join(client, cancel(first?.id)))
-              yield* say(client, "commit")
+              yield* execute(client, "commit")
               yield* Fiber.join(waiting)
               // Now it holds the number; the next one begins with its send.
-              yield* say(client, "begin")
+              yield* execute(client, "begin")
               const sends = yield* untilItWaits(ear, inStores(join(client, send(phone))))
               assert.isUndefined(sends.pollUnsafe())
               yield* inStores(join(other, send(phone)))
-              yield* say(other, "commit")
+              yield* execute(other, "commit")
               yield* Fiber.join(sends)
-              yield* say(client, "commit")
+              yield* execute(client, "commit")
               assert.deepStrictEqual(yield* seen(ear), {
                 states: ["cancelled", "cancelled", "waiting", "waiting", "waiting"],
                 events: ["message.cancelled", "message.cancelled"],
@@ -408,14 +411,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "a message that the same transaction accepted is cancelled in it, and costs nothing",
       inShop(({ cancel, client, inStores, join, number, send, workspace }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const [message] = (yield* inStores(join(client, send(phone)))).messages
           yield* inStores(join(client, cancel(message?.id)))
           assert.strictEqual(
-            yield* refusalOf(inStores(join(client, cancel(message?.id)))),
+            yield* getRefusal(inStores(join(client, cancel(message?.id)))),
             "not_cancellable",
           )
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual(yield* seen(client), {
             states: ["cancelled"],
             events: ["message.cancelled"],
@@ -435,7 +438,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const first = (yield* inStores(send(phone))).messages[0]
           const second = (yield* inStores(send(phone))).messages[0]
           const ear = yield* aClient(database)
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(first?.id)))
           const removing = yield* untilItWaits(
             ear,
@@ -444,16 +447,16 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             ),
           )
           assert.isUndefined(removing.pollUnsafe())
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           yield* Fiber.join(removing)
           const orphaned = inStores(Store.use(({ messages: store }) => store.orphaned(10)))
           assert.deepStrictEqual(
             (yield* orphaned).map(({ id }) => id),
             [second?.id],
           )
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(second?.id)))
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual(yield* orphaned, [])
           assert.strictEqual(yield* inStores(remaining(workspace)), 3)
         }),
@@ -466,10 +469,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
           const dying = yield* aClient(database)
-          yield* say(dying, "begin")
-          const { rows } = yield* say(dying, "select pg_backend_pid() as pid")
+          yield* execute(dying, "begin")
+          const { rows } = yield* execute(dying, "select pg_backend_pid() as pid")
           yield* inStores(join(dying, cancel(message?.id)))
-          yield* say(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
+          yield* execute(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
           assert.deepStrictEqual(yield* seen(client), waits)
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
           const claimed = yield* inStores(sending.claimOne(number))
@@ -483,13 +486,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       inShop(({ cancel, client, inStores, join, number, send, workspace }) =>
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
-          yield* say(client, "begin")
-          yield* say(client, "savepoint before")
+          yield* execute(client, "begin")
+          yield* execute(client, "savepoint before")
           yield* inStores(join(client, cancel(message?.id)))
-          yield* say(client, "rollback to savepoint before")
+          yield* execute(client, "rollback to savepoint before")
           const claimed = yield* inStores(sending.claimOne(number))
           assert.strictEqual(claimed.message.id, message?.id)
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual(yield* seen(client), waits)
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
         }),
@@ -509,13 +512,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           assert.deepStrictEqual(yield* held, [])
           const transactions = new Set<string | undefined>()
           for (const ends of ["rollback", "commit"]) {
-            yield* say(client, "begin")
+            yield* execute(client, "begin")
             yield* inStores(join(client, cancel(first?.id)))
             if (ends === "commit") yield* inStores(join(client, cancel(second?.id)))
             const [one, ...others] = (yield* held) ?? []
             assert.deepStrictEqual([one?.numberId, others], [number.id, []])
             transactions.add(one?.transaction)
-            yield* say(client, ends)
+            yield* execute(client, ends)
             assert.deepStrictEqual(yield* held, [])
           }
           assert.strictEqual(transactions.size, 2)
@@ -530,12 +533,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const [message] = (yield* inStores(send(phone))).messages
           const error = yield* Effect.flip(inStores(join(client, cancel(message?.id))))
           assert.match(String(error._tag === "CannotJoin" && error.message), /begin one first/)
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, cancel(message?.id)))
           const name = "idle_in_transaction_session_timeout"
-          const { rows } = yield* say(client, `show ${name}`)
+          const { rows } = yield* execute(client, `show ${name}`)
           assert.strictEqual(rows[0]?.[name], "5s")
-          yield* say(client, "rollback")
+          yield* execute(client, "rollback")
         }),
       ),
     )

@@ -39,7 +39,7 @@ from (
 order by told.line collate "C"`
 
 /** Not in order of the columns: those that a migration adds come last. */
-export const catalogueOf = (door: DatabaseService) =>
-  Effect.map(door.query<{ readonly line: string }>("catalogue", lines), (rows) =>
+export const readCatalogue = (database: DatabaseService) =>
+  Effect.map(database.query<{ readonly line: string }>("catalogue", lines), (rows) =>
     rows.map(({ line }) => line),
   )

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import {
   connectedShown,
-  givenUpReasons,
+  abandonedReasons,
   maximumInterruptions,
   platforms,
   reasonOnceResumed,
@@ -22,7 +22,7 @@ it("functions repeat the constants of core as they are", () => {
   assert.include(control, `set status_reason = '${reasonOnceResumed}'`)
   assert.include(
     control,
-    `status_reason in (${givenUpReasons.map((reason) => `'${reason}'`).join(", ")})`,
+    `status_reason in (${abandonedReasons.map((reason) => `'${reason}'`).join(", ")})`,
   )
   const load = sqlFiles["functions/load_acceptance.sql"]
   assert.deepStrictEqual(

@@ -7,11 +7,11 @@ import { EmbeddedPostgres, accepted, delivering, sending } from "@messaging-serv
 import { Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import { layer as layerStores } from "../src/index.ts"
-import { aBareDatabase, aDoor } from "./databases.ts"
+import { aBareDatabase, aDatabaseClient } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 
 /** Statements count those inside functions too; bytes of WAL leave room for a split of an index page. */
-const most = {
+const max = {
   accept: { statements: 6, rows: 3, wal: 1_100 },
   // Of a turn, whatever its length. The entry of lanes_leased saves each of its settlements old versions.
   claim: { statements: 3, rows: 6, wal: 450 },
@@ -28,53 +28,55 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
   it.effect("is no more than it was", () =>
     Effect.gen(function* () {
       const database = yield* aBareDatabase
-      const door = yield* aDoor(database)
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database)
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
       const walAt = Effect.map(
-        door.query<{ readonly at: bigint }>(
+        client.query<{ readonly at: bigint }>(
           "wal",
           "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as at",
         ),
         ([row]) => Number(row?.at),
       )
-      const costOf = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+      const measureCost = <A, E, R>(work: Effect.Effect<A, E, R>) =>
         Effect.gen(function* () {
           const before = yield* walAt
-          const plans = yield* plansOf(work)
+          const plans = yield* readPlans(work)
           const wal = (yield* walAt) - before
           const rows = plans.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)
           return { statements: plans.length, rows, wal }
         })
       /** With what it made. */
-      const costAndMade = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+      const costAndResult = <A, E, R>(work: Effect.Effect<A, E, R>) =>
         Effect.gen(function* () {
-          const made: Array<A> = []
-          const cost = yield* costOf(Effect.map(work, (one) => made.push(one)))
-          return [cost, made[0] as A] as const
+          const created: Array<A> = []
+          const cost = yield* measureCost(Effect.map(work, (one) => created.push(one)))
+          return [cost, created[0] as A] as const
         })
       yield* Effect.gen(function* () {
         const { key, number } = yield* delivering.aStageWithKey()
         yield* delivering.anEndpoint(key)
         const round = Effect.gen(function* () {
-          const accept = yield* costOf(accepted(number, { count: 1 }))
-          const [claim, claimed] = yield* costAndMade(sending.claimOne(number))
-          const settle = yield* costOf(sending.settle([sending.sent(claimed)]))
-          const [take, taken] = yield* costAndMade(delivering.claimTheOne())
-          const deliver = yield* costOf(delivering.settleDeliveries(delivering.delivered(taken)))
+          const accept = yield* measureCost(accepted(number, { count: 1 }))
+          const [claim, claimed] = yield* costAndResult(sending.claimOne(number))
+          const settle = yield* measureCost(sending.settle([sending.sent(claimed)]))
+          const [take, claimedDelivery] = yield* costAndResult(delivering.claimTheOne())
+          const deliver = yield* measureCost(
+            delivering.settleDeliveries(delivering.delivered(claimedDelivery)),
+          )
           yield* accepted(number, { count: 1 })
           yield* sending.settle([sending.sent(yield* sending.claimOne(number))])
           const answered = delivering.delivered(yield* delivering.claimTheOne(), {
             responseBody: randomBytes(512).toString("hex"),
           })
-          const deliverAnswered = yield* costOf(delivering.settleDeliveries(answered))
+          const deliverAnswered = yield* measureCost(delivering.settleDeliveries(answered))
           return { accept, claim, settle, take, deliver, deliverAnswered }
         })
         // Plans and pages are made.
         for (let times = 0; times < 5; times++) yield* round
         const costs = yield* round
-        for (const [operation, { rows, statements, wal }] of Object.entries(most)) {
-          const cost = costs[operation as keyof typeof most]
+        for (const [operation, { rows, statements, wal }] of Object.entries(max)) {
+          const cost = costs[operation as keyof typeof max]
           assert.isAtMost(cost.statements, statements, `${operation}: statements`)
           assert.isAtMost(cost.rows, rows, `${operation}: rows`)
           assert.isAtMost(cost.wal, wal, `${operation}: WAL`)

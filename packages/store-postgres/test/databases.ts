@@ -16,7 +16,7 @@ export const aBareDatabase = Effect.flatMap(EmbeddedPostgres, (postgres) =>
   postgres.createDatabase("template0", ["pg_catalog"]),
 )
 
-export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseOptions => ({
+export const toOptions = ({ database, path, username }: TestDatabase): DatabaseOptions => ({
   database,
   path,
   username,
@@ -59,15 +59,15 @@ export type Stores = Layer.Success<ReturnType<typeof layer>>
 
 /** Everything that stores keep, on a database of its own. */
 export const storesOfOneTest = Layer.unwrap(
-  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layer(optionsOf(database))),
+  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layer(toOptions(database))),
 )
 
 /** The stores of one process on that database, for as long as the scope is open. */
 export const aProcess = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>
-  Layer.build(layer({ ...optionsOf(database), ...options }))
+  Layer.build(layer({ ...toOptions(database), ...options }))
 
 /** A door to the database for what a test does behind the stores' backs. */
-export const aDoor = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>
-  Effect.map(Layer.build(Database.layer({ ...optionsOf(database), ...options })), (built) =>
+export const aDatabaseClient = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>
+  Effect.map(Layer.build(Database.layer({ ...toOptions(database), ...options })), (built) =>
     Context.get(built, Database),
   )

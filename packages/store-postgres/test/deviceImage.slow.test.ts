@@ -7,21 +7,21 @@ import { mkdir, rm } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { faultsOf } from "./embedded/things.ts"
+import { findFaults } from "./embedded/things.ts"
 
 const run = promisify(execFile)
 
 const program = join(import.meta.dirname, "embedded/acknowledging.ts")
 
 /** Mounts the file system in a file, until the scope ends. */
-const mounted = (file: string, place: string) =>
+const mounted = (file: string, path: string) =>
   Effect.acquireRelease(
     Effect.tryPromise(async () => {
-      await mkdir(place, { recursive: true })
-      await run("mount", ["-o", "loop", file, place])
-      return place
+      await mkdir(path, { recursive: true })
+      await run("mount", ["-o", "loop", file, path])
+      return path
     }),
-    () => Effect.promise(() => run("umount", [place])),
+    () => Effect.promise(() => run("umount", [path])),
   )
 
 /** A device of ext4; why there can be none on this machine. */
@@ -36,7 +36,7 @@ const aDevice = Effect.gen(function* () {
 })
 
 /** Copies what is on the device until nothing has been written to it meanwhile. */
-const imageOf = async (file: string, image: string): Promise<void> => {
+const copyImage = async (file: string, image: string): Promise<void> => {
   for (;;) {
     await run("cp", ["--sparse=always", file, image])
     const isSame = await run("cmp", ["--silent", file, image]).then(
@@ -81,12 +81,12 @@ it.live(
         yield* working.freeze
         const known = yield* acknowledged
         const image = join(device.directory, "image")
-        yield* Effect.promise(() => imageOf(device.file, image))
+        yield* Effect.promise(() => copyImage(device.file, image))
         yield* working.thaw
         const faults = yield* Effect.scoped(
           Effect.gen(function* () {
-            const place = yield* mounted(image, join(device.directory, "found"))
-            return yield* Effect.promise(() => faultsOf(join(place, "db"), known))
+            const path = yield* mounted(image, join(device.directory, "found"))
+            return yield* Effect.promise(() => findFaults(join(path, "db"), known))
           }),
         )
         assert.deepStrictEqual(faults, [], `image ${taken}`)

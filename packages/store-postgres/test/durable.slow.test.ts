@@ -7,7 +7,7 @@ import { queryObjects } from "node:v8"
 import { DurableNodeFS, openDurable } from "../src/pglite/DurablePglite.ts"
 import { PgliteSession } from "../src/pglite/PgliteSession.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
-import { turnOf } from "./embedded/turns.ts"
+import { encodeQuery } from "./embedded/turns.ts"
 
 /** Notes each sync by what it is of, and fails it once `isBroken` says so. */
 class WatchedFiles extends DurableNodeFS {
@@ -40,11 +40,11 @@ const inSession = Effect.map(opened, ({ database, files }) => {
   const session = new PgliteSession(database, answer, true)
   /** Sends all turns at once and waits for as many answers. */
   const answersTo = async (
-    ...turns: ReadonlyArray<readonly [connection: number, text: string]>
+    ...steps: ReadonlyArray<readonly [connection: number, text: string]>
   ) => {
     answers.length = files.synced.length = 0
-    for (const [connection, text] of turns) session.enqueue(connection, turnOf(text))
-    const texts = new Set(turns.map(([connection]) => connection))
+    for (const [connection, text] of steps) session.enqueue(connection, encodeQuery(text))
+    const texts = new Set(steps.map(([connection]) => connection))
     while (answers.length < texts.size) await new Promise((later) => setImmediate(later))
     return answers.slice()
   }
@@ -83,7 +83,7 @@ it.live("a transaction goes on without a sync until its end, whatever others wai
       await session.prepare()
       assert.deepStrictEqual(await answersTo([1, "begin"]), [[1, complete, 0]])
       assert.deepStrictEqual(await answersTo([1, insert]), [[1, complete, 0]])
-      session.enqueue(2, turnOf(insert))
+      session.enqueue(2, encodeQuery(insert))
       assert.deepStrictEqual(await answersTo([1, "commit"]), [
         [1, complete, 1],
         [2, complete, 1],
@@ -107,7 +107,7 @@ it.live("what was withheld from a connection comes before the transaction that i
       await session.prepare()
       const first = answersTo([1, insert])
       // It is at work on the first, so that this is a turn of its own.
-      session.enqueue(1, turnOf("begin"))
+      session.enqueue(1, encodeQuery("begin"))
       assert.deepStrictEqual((await first)[0], [1, complete, 1])
       await answersTo([1, "rollback"])
       await database.close()

@@ -4,7 +4,7 @@ import { erasedAtOnce, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, aKey, aStage, day, noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { layer as layerStores } from "../src/index.ts"
-import { aMigratedDatabase, aDoor, optionsOf } from "./databases.ts"
+import { aMigratedDatabase, aDatabaseClient, toOptions } from "./databases.ts"
 
 const many = erasedAtOnce * 2 + 200
 
@@ -137,10 +137,10 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
     ] as const)("%s a few rows at a time", ([, deletes]) =>
       Effect.gen(function* () {
         const database = yield* aMigratedDatabase()
-        const door = yield* aDoor(database)
+        const client = yield* aDatabaseClient(database)
         const count = (table: string) =>
           Effect.map(
-            door.query<{ readonly rows: number }>(
+            client.query<{ readonly rows: number }>(
               "count",
               `select count(*)::integer as rows from ${table}`,
             ),
@@ -149,11 +149,12 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
         yield* Effect.gen(function* () {
           const { number, workspace } = yield* aStage()
           const { key } = yield* aKey(workspace.id)
-          for (const text of fill(workspace.id, number.id, key.id)) yield* door.query("fill", text)
-          for (const text of watch) yield* door.query("watch", text)
+          for (const text of fill(workspace.id, number.id, key.id))
+            yield* client.query("fill", text)
+          for (const text of watch) yield* client.query("watch", text)
           if (!deletes) return yield* forget
           yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon)).pipe(
-            Effect.provide(layerStores(optionsOf(database))),
+            Effect.provide(layerStores(toOptions(database))),
           )
           yield* erase(workspace.id)
           for (const table of [
@@ -167,7 +168,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
           }
           const [left] = yield* (yield* Store).system.retainedWorkspaces(workspace.id - 1, 1)
           assert.isUndefined(left)
-        }).pipe(Effect.provide(layerStores(optionsOf(database))))
+        }).pipe(Effect.provide(layerStores(toOptions(database))))
         for (const table of ["idempotency_records", "idempotency_claims", "webhook_attempts"]) {
           const kept = deletes && table === "webhook_attempts" ? many : 0
           assert.strictEqual(yield* count(table), kept, table)

@@ -5,7 +5,7 @@ import type { FigureStream, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage, delivering, noon } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { layer as layerStores } from "../src/index.ts"
-import { aBareDatabase, aMigratedDatabase, aDoor, aProcess } from "./databases.ts"
+import { aBareDatabase, aMigratedDatabase, aDatabaseClient, aProcess } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 import type { Explained } from "./QueryPlans.ts"
 
@@ -45,14 +45,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       Effect.gen(function* () {
         const database = yield* aMigratedDatabase()
         const stores = yield* aProcess(database)
-        const door = yield* aDoor(database)
+        const client = yield* aDatabaseClient(database)
         yield* Effect.gen(function* () {
           const { key, workspace } = yield* delivering.aStageWithKey()
           yield* delivering.anEndpoint(key)
           const taken = yield* Deferred.make<void>()
           const ends = yield* Deferred.make<void>()
           const slow = yield* Effect.forkChild(
-            door.transaction("slow", (run) =>
+            client.transaction("slow", (run) =>
               Effect.gen(function* () {
                 yield* run("select pg_current_xact_id()::text")
                 for (const stream of figureStreams) yield* run(inserts[stream], [workspace.id])
@@ -63,7 +63,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           )
           yield* Deferred.await(taken)
           for (const stream of figureStreams) {
-            yield* door.query(stream, inserts[stream], [workspace.id])
+            yield* client.query(stream, inserts[stream], [workspace.id])
           }
           yield* countFigures
           yield* countFigures
@@ -97,7 +97,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           yield* countFigures
           const uncounted = yield* accepted(number, { count: 3 })
           const { epoch } = yield* system.epoch
-          assert.isNotNull(yield* system.beginEpoch({ epoch, above: 10_000_000, now: noon }))
+          assert.isNotNull(yield* system.startEpoch({ epoch, above: 10_000_000, now: noon }))
           const later = yield* accepted(number, { count: 4 })
           assert.isAbove(later[0]?.id ?? 0, (uncounted.at(-1)?.id ?? 0) + 1000)
           yield* countFigures
@@ -187,7 +187,7 @@ const found = (plans: ReadonlyArray<Explained>, pattern: RegExp): ReadonlyArray<
   ),
 ]
 
-const namesOf = (plans: ReadonlyArray<Explained>, field: string) =>
+const getNames = (plans: ReadonlyArray<Explained>, field: string) =>
   found(plans, new RegExp(`"${field}":"([^"]+)"`, "g")).toSorted()
 
 /** Tables that are read from one end to the other. */
@@ -200,25 +200,25 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
   it.effect("is the rows of their hours and what is not counted, however long the past", () =>
     Effect.gen(function* () {
       const database = yield* aBareDatabase
-      const door = yield* aDoor(database)
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database)
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
       yield* Effect.gen(function* () {
         const { key, number, workspace } = yield* delivering.aStageWithKey()
         yield* delivering.anEndpoint(key)
-        for (const [index, text] of history.entries()) yield* door.query(`past ${index}`, text)
+        for (const [index, text] of history.entries()) yield* client.query(`past ${index}`, text)
         yield* countFigures
-        yield* door.query("analysed", "vacuum analyze")
+        yield* client.query("analysed", "vacuum analyze")
         yield* accepted(number, { count: 3 })
         const query = { workspaceId: workspace.id, mode: "live" as const }
         const { figures } = yield* Store
-        const read = plansOf(
+        const read = readPlans(
           Effect.all([
             readSpan(figures, query, "30d", noon),
             figures.presentFigures({ ...query, now: noon, countAtMost: 50_000 }),
           ]),
         )
-        const count = plansOf(countFigures)
+        const count = readPlans(countFigures)
         const reading = yield* read
         const counting = yield* count
         for (const plans of [reading, counting]) {
@@ -227,7 +227,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
             30,
           )
         }
-        assert.deepStrictEqual(namesOf(reading, "Index Name"), [
+        assert.deepStrictEqual(getNames(reading, "Index Name"), [
           "hourly_figures_pkey",
           "media_usage_pkey",
           "messages_by_workspace",

@@ -29,8 +29,8 @@ it.live(
       const { variables } = processes.faultyDisk(dataDir, control)
       const rounds = 40
       // Each round has room for one write more than the one before.
-      const given = [dataDir, control, String(rounds), "1"]
-      const filling = yield* processes.start(program, variables, given)
+      const args = [dataDir, control, String(rounds), "1"]
+      const filling = yield* processes.start(program, variables, args)
       const { code, stderr, stdout } = yield* endedUnlessSilent(filling)
       assert.strictEqual(code, 0, stderr)
       const last = stdout.trim().split("\n").at(-1) ?? ""

@@ -40,7 +40,7 @@ it.live("WAL never grows far beyond 64 MB", () =>
 )
 
 /** Copies of the first row, with ids of their own. */
-const copiesOf = (table: string, count: number) => `
+const insertCopies = (table: string, count: number) => `
 insert into ${table}
 select (copy).*
 from (
@@ -72,7 +72,7 @@ it.live(
         let now = 0
         const housekeeping = new PgliteHousekeeping((text) => session.exec(text), now)
         for (let round = 0; round < 4; round++) {
-          await session.exec(copiesOf("messaging.messages", 25_000))
+          await session.exec(insertCopies("messaging.messages", 25_000))
           await session.exec(eraseCopies("messaging.messages"))
           await housekeeping.run((now += 60_000))
         }

@@ -9,7 +9,7 @@ import { Effect, Layer } from "effect"
 import { codeSchema } from "../src/database/build.ts"
 import { layer as layerStores } from "../src/index.ts"
 import { sqlFiles } from "../src/sql.generated.ts"
-import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
+import { aBareDatabase, aDatabaseClient, aProcess } from "./databases.ts"
 import { anExplainingPool } from "./QueryPlans.ts"
 
 /** Those that are to be put in place. */
@@ -49,8 +49,8 @@ where p.pronamespace = '${codeSchema("messaging")}'::regnamespace
 
 /** Of columns, which is all that a rule is to be asked. */
 const explained = ({ name, set, types }: Rule): string => {
-  const columns = types.map((type, place) => `null::${type} as c${place}`).join(", ")
-  const args = types.map((_, place) => `given.c${place}`).join(", ")
+  const columns = types.map((type, index) => `null::${type} as c${index}`).join(", ")
+  const args = types.map((_, index) => `given.c${index}`).join(", ")
   const called = `${codeSchema("messaging")}.${name}(${args})`
   return `explain (verbose, format json)
     with given as materialized (select ${columns})
@@ -63,15 +63,15 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("rules in plans", 
     Effect.gen(function* () {
       const database = yield* aBareDatabase
       yield* aProcess(database)
-      const door = yield* aDoor(database)
-      const all = yield* door.query<Rule>("rules", declared)
+      const client = yield* aDatabaseClient(database)
+      const all = yield* client.query<Rule>("rules", declared)
       assert.sameMembers(
         all.map(({ name }) => name),
         rules,
       )
       assert.isAbove(all.length, 60)
       for (const rule of all) {
-        const plan = yield* door.query<object>("explain", explained(rule))
+        const plan = yield* client.query<object>("explain", explained(rule))
         assert.deepStrictEqual(callsIn(plan), [], rule.name)
       }
     }),
@@ -79,12 +79,12 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("rules in plans", 
 
   it.effect("what accepts, claims, settles, ends and delivers calls none", () =>
     Effect.gen(function* () {
-      const { plansOf, pool } = yield* anExplainingPool(yield* aBareDatabase)
+      const { readPlans, pool } = yield* anExplainingPool(yield* aBareDatabase)
       const stores = yield* Layer.build(layerStores({ pool }))
       yield* Effect.gen(function* () {
         const { key, number } = yield* delivering.aStageWithKey()
         yield* delivering.anEndpoint(key)
-        const plans = yield* plansOf(
+        const plans = yield* readPlans(
           Effect.gen(function* () {
             const [first] = yield* accepted(number, { count: 3 })
             yield* sending.end(sending.cancelled(first!))

@@ -3,7 +3,7 @@ import { assert, layer as describeWith } from "@effect/vitest"
 import { EmbeddedPostgres, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer } from "../src/index.ts"
-import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+import { aDatabase, aDatabaseClient, toOptions } from "./databases.ts"
 import { Store } from "@messaging-service/core"
 
 describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
@@ -11,8 +11,8 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   (it) => {
     it.effect("two databases in one program stay two", () =>
       Effect.gen(function* () {
-        const first = layer(optionsOf(yield* aDatabase))
-        const second = layer(optionsOf(yield* aDatabase))
+        const first = layer(toOptions(yield* aDatabase))
+        const second = layer(toOptions(yield* aDatabase))
         yield* Effect.gen(function* () {
           yield* aWorkspace()
           const isEmpty = Store.use(({ workspaces: store }) => store.isEmpty)
@@ -25,15 +25,15 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
     it.effect("a database that takes no writes does not count as answering", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase
-        const door = yield* aDoor(database)
+        const client = yield* aDatabaseClient(database)
         yield* Effect.gen(function* () {
           const { ping } = (yield* Store).system
           yield* ping
-          yield* door.query(
+          yield* client.query(
             "read-only",
             `alter database ${database.database} set default_transaction_read_only = on`,
           )
-          yield* door.query(
+          yield* client.query(
             "close",
             `select pg_terminate_backend(pid)
             from pg_stat_activity
@@ -45,14 +45,14 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             Effect.repeat({ until: (cause) => cause.includes("read-only"), times: 20 }),
           )
           assert.strictEqual(because, "Error: the database is read-only")
-        }).pipe(Effect.provide(layer(optionsOf(database))))
+        }).pipe(Effect.provide(layer(toOptions(database))))
       }),
     )
 
     it.effect("a layer that is used in several places opens one pool", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase
-        const stores = layer({ ...optionsOf(database), maxConnections: 1 })
+        const stores = layer({ ...toOptions(database), maxConnections: 1 })
         const ping = Layer.effectDiscard(Store.use(({ system: clock }) => clock.ping))
         yield* Layer.build(
           Layer.mergeAll(
@@ -61,8 +61,8 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             stores,
           ),
         )
-        const door = yield* aDoor(database)
-        const rows = yield* door.query<{ readonly count: number }>(
+        const client = yield* aDatabaseClient(database)
+        const rows = yield* client.query<{ readonly count: number }>(
           "count",
           `select count(*)::integer as count
           from pg_stat_activity

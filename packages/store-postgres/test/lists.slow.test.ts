@@ -16,8 +16,8 @@ import { EmbeddedPostgres, aWorkspace, accepted, aStage, bySize } from "@messagi
 import { Context, Effect, Fiber } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { listFor } from "../src/message/messageList.ts"
-import { aDatabase, aDoor, aProcess } from "./databases.ts"
-import { rowsRead, indexesOf, assertLookedUp, literal } from "./QueryPlans.ts"
+import { aDatabase, aDatabaseClient, aProcess } from "./databases.ts"
+import { rowsRead, getIndexes, assertLookedUp, literal } from "./QueryPlans.ts"
 import type { Node } from "./QueryPlans.ts"
 
 /** A page is a thousandth of them and less, so a plan that reads a part of them is seen. */
@@ -79,17 +79,17 @@ select name, false, false, true, true, false, false, 0, to_timestamp(0)
 from unnest(array['Large', 'Small']) name`
 
 /** Fills the table while it has no index but its key: they are built faster afterwards. */
-const fill = Effect.fnUntraced(function* (door: DatabaseService) {
-  const indexes = yield* door.query<{ readonly name: string; readonly definition: string }>(
+const fill = Effect.fnUntraced(function* (database: DatabaseService) {
+  const indexes = yield* database.query<{ readonly name: string; readonly definition: string }>(
     "indexes",
     `select indexname::text as name, indexdef as definition
      from pg_indexes
      where tablename = 'messages' and indexdef not like '%UNIQUE%'`,
   )
-  for (const { name } of indexes) yield* door.query("drop", `drop index ${name}`)
-  for (const statement of [workspace, numbers, lanes]) yield* door.query("stage", statement)
-  yield* door.query("load", load, [start])
-  for (const { definition } of indexes) yield* door.query("index", definition)
+  for (const { name } of indexes) yield* database.query("drop", `drop index ${name}`)
+  for (const statement of [workspace, numbers, lanes]) yield* database.query("stage", statement)
+  yield* database.query("load", load, [start])
+  for (const { definition } of indexes) yield* database.query("index", definition)
 })
 
 const scope: CallerScope = { workspaceId, mode: "live", restriction: null }
@@ -244,12 +244,12 @@ const cases: ReadonlyArray<Case> = [
 ]
 
 /** All that wait and the newest 1,000, for lists of those; else a page for each of the states. */
-const mostRows = 2000
+const maxRows = 2000
 /** For the look-ups of a filter by time and the fall through the trees, too. */
-const mostPages = 3000
+const maxPages = 3000
 
-const explained = (door: DatabaseService, one: Case, options: string) =>
-  door.transaction("explain", (run) =>
+const explained = (database: DatabaseService, one: Case, options: string) =>
+  database.transaction("explain", (run) =>
     Effect.gen(function* () {
       const { list, params } = listFor(
         { ...scope, ...one.scope },
@@ -257,12 +257,12 @@ const explained = (door: DatabaseService, one: Case, options: string) =>
         { before: (one.before ?? null) as MessageId | null, limit },
         now,
       )
-      const given = list.bind(params).map(literal)
+      const args = list.bind(params).map(literal)
       yield* run(
-        `prepare listed (${given.map(([type]) => type).join(", ")}) as ${list.textFor(params)}`,
+        `prepare listed (${args.map(([type]) => type).join(", ")}) as ${list.textFor(params)}`,
       )
       const rows = yield* run<{ readonly "QUERY PLAN": ReadonlyArray<{ readonly Plan: Node }> }>(
-        `explain (${options}format json) execute listed (${given.map(([, sql]) => sql).join(", ")})`,
+        `explain (${options}format json) execute listed (${args.map(([, sql]) => sql).join(", ")})`,
       )
       yield* run("deallocate listed")
       return rows[0]!["QUERY PLAN"][0]!.Plan
@@ -276,26 +276,26 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       Effect.gen(function* () {
         const database = yield* aDatabase
         const stores = yield* aProcess(database)
-        const door = yield* aDoor(database, { statementMillis: 300_000 })
+        const client = yield* aDatabaseClient(database, { statementMillis: 300_000 })
         for (const one of cases) {
-          const plan = yield* explained(door, one, "")
-          const planned = indexesOf(plan).filter(
+          const plan = yield* explained(client, one, "")
+          const planned = getIndexes(plan).filter(
             (name) => name !== waitingIndex || one.indexes.includes(name),
           )
           assert.deepStrictEqual(planned, one.indexes, `${one.name}, in a young database`)
         }
-        yield* fill(door)
+        yield* fill(client)
         const store = Context.get(stores, Store).messages
         const check = Effect.fnUntraced(function* (when: string) {
           for (const one of cases) {
-            const plan = yield* explained(door, one, "analyze, buffers, timing off, ")
+            const plan = yield* explained(client, one, "analyze, buffers, timing off, ")
             const about = `${one.name}, ${when}: ${JSON.stringify(plan)}`
-            for (const name of indexesOf(plan)) assert.include(one.indexes, name, about)
+            for (const name of getIndexes(plan)) assert.include(one.indexes, name, about)
             assertLookedUp(plan, about)
             assert.strictEqual(plan["Actual Rows"], one.shown, about)
-            assert.isAtMost(rowsRead(plan), mostRows, about)
+            assert.isAtMost(rowsRead(plan), maxRows, about)
             const pages = (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0)
-            assert.isAtMost(pages, mostPages, about)
+            assert.isAtMost(pages, maxPages, about)
             const page = yield* store.list(
               { ...scope, ...one.scope },
               { ...everyMessage, ...one.filter },
@@ -306,7 +306,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           }
         })
         yield* check("before its first analysis")
-        yield* door.query("analyze", "analyze messages")
+        yield* client.query("analyze", "analyze messages")
         yield* check("analysed")
       }),
     )
@@ -317,7 +317,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         Effect.gen(function* () {
           const database = yield* aDatabase
           const stores = yield* aProcess(database, { listMillis: 2_000 })
-          const door = yield* aDoor(database)
+          const client = yield* aDatabaseClient(database)
           const stage = yield* Effect.provide(aStage(), stores)
           const other = yield* Effect.provide(aStage(), stores)
           const store = Context.get(stores, Store).messages
@@ -325,7 +325,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
           /** Connections whose statement is a list that waits for the table. */
           const reading = Effect.map(
-            door.query<{ readonly count: bigint }>(
+            client.query<{ readonly count: bigint }>(
               "reading",
               `select count(*) as count
              from pg_stat_activity
@@ -343,9 +343,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
                 now,
               ),
             )
-          const { maxConnections } = door
+          const { maxConnections } = client
           assert.isAbove(maxConnections, sharedLimits.lists.whole)
-          yield* door.transaction("locked", (run) =>
+          yield* client.transaction("locked", (run) =>
             Effect.gen(function* () {
               yield* run("lock table messages in access exclusive mode")
               const lists = yield* Effect.forkChild(

@@ -22,7 +22,7 @@ const large = new Set([
 const namesIn = (sql: string, words: RegExp): ReadonlyArray<string> =>
   Array.from(sql.matchAll(words), ([, name = ""]) => name)
 
-const problemsOf = (sql: string): ReadonlyArray<string> => {
+const findProblems = (sql: string): ReadonlyArray<string> => {
   if (/^\s*(create|drop) index concurrently/.test(sql)) {
     return sql.trim().split(";").length > 2 ? ["more than one statement"] : []
   }
@@ -43,20 +43,21 @@ const problemsOf = (sql: string): ReadonlyArray<string> => {
 
 it("every migration locks what it changes first, and no large table for an index", () => {
   const files = Object.entries<string>(sqlFiles).filter(([name]) => name.startsWith("migrations/"))
-  for (const [name, sql] of files) assert.deepStrictEqual(problemsOf(sql), [], name)
-  for (const { sql } of [addColumns, addIndex, addRule]) assert.deepStrictEqual(problemsOf(sql), [])
+  for (const [name, sql] of files) assert.deepStrictEqual(findProblems(sql), [], name)
+  for (const { sql } of [addColumns, addIndex, addRule])
+    assert.deepStrictEqual(findProblems(sql), [])
 })
 
 it("a migration that would hold others up is found", () => {
-  assert.deepStrictEqual(problemsOf("alter table lanes add column a text;"), ["no lock: lanes"])
+  assert.deepStrictEqual(findProblems("alter table lanes add column a text;"), ["no lock: lanes"])
   assert.deepStrictEqual(
-    problemsOf(
+    findProblems(
       "lock table lanes, outbox in access exclusive mode; create index a on outbox (b); update lanes set b = 1;",
     ),
     ["not concurrently: outbox"],
   )
   assert.deepStrictEqual(
-    problemsOf("create index concurrently a on outbox (b); create index c on lanes (d);"),
+    findProblems("create index concurrently a on outbox (b); create index c on lanes (d);"),
     ["more than one statement"],
   )
 })

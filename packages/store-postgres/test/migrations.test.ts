@@ -4,7 +4,7 @@ import { version } from "@messaging-service/core"
 import { EmbeddedPostgres, noon } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { buildOf, codeSchema, thisBuild } from "../src/database/build.ts"
+import { makeBuild, codeSchema, thisBuild } from "../src/database/build.ts"
 import type { Build } from "../src/database/build.ts"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseService } from "../src/database/Database.ts"
@@ -12,11 +12,11 @@ import { toParameter } from "../src/database/Sql.ts"
 import { schema } from "../src/migrations/index.ts"
 import { keepBuild, migrate } from "../src/migrations/migrate.ts"
 import type { Migration, Schema } from "../src/migrations/migrate.ts"
-import { catalogueOf } from "./catalogue.ts"
-import { aDatabase, aDoor } from "./databases.ts"
+import { readCatalogue } from "./catalogue.ts"
+import { aDatabase, aDatabaseClient } from "./databases.ts"
 import { addColumns, addIndex, addRule, later, withMigrations } from "./laterVersion.ts"
 
-const idsOf = ({ migrations }: Schema) => [1, ...migrations.map(({ id }) => id)]
+const toIds = ({ migrations }: Schema) => [1, ...migrations.map(({ id }) => id)]
 
 const appliedIds = Effect.gen(function* () {
   const database = yield* Database
@@ -28,12 +28,16 @@ const appliedIds = Effect.gen(function* () {
 })
 
 /** Brings that database to that version. */
-const bring = (door: DatabaseService, wanted: Schema, installed = thisBuild) =>
-  Effect.provideService(Effect.andThen(migrate(wanted, installed), appliedIds), Database, door)
+const bring = (database: DatabaseService, expected: Schema, installed = thisBuild) =>
+  Effect.provideService(
+    Effect.andThen(migrate(expected, installed), appliedIds),
+    Database,
+    database,
+  )
 
 /** One whose function gives that answer. */
 const aBuild = (answer: number): Build =>
-  buildOf([
+  makeBuild([
     `create function answer() returns integer
     language sql immutable
     return ${answer};`,
@@ -47,20 +51,22 @@ const removeRegion: Migration = {
   oldest: addIndex.id,
 }
 
-const lineOf = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
+const getLine = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
 
 layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it) => {
   it.effect("of processes that start together each finds the tables, and one makes them", () =>
     Effect.gen(function* () {
       const database = yield* aDatabase
-      const doors = yield* Effect.forEach(Array.from({ length: 6 }), () => aDoor(database))
-      for (const wanted of [schema, later]) {
-        const applied = yield* Effect.forEach(doors, (door) => bring(door, wanted), {
+      const databases = yield* Effect.forEach(Array.from({ length: 6 }), () =>
+        aDatabaseClient(database),
+      )
+      for (const expected of [schema, later]) {
+        const applied = yield* Effect.forEach(databases, (client) => bring(client, expected), {
           concurrency: "unbounded",
         })
         assert.deepStrictEqual(
           applied,
-          doors.map(() => idsOf(wanted)),
+          databases.map(() => toIds(expected)),
         )
       }
     }),
@@ -68,31 +74,34 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it)
 
   it.effect("a new database holds what migrations lead to", () =>
     Effect.gen(function* () {
-      const [made, upgraded] = [yield* aDoor(yield* aDatabase), yield* aDoor(yield* aDatabase)]
-      assert.deepStrictEqual(yield* bring(made, later), idsOf(later))
+      const [database, upgraded] = [
+        yield* aDatabaseClient(yield* aDatabase),
+        yield* aDatabaseClient(yield* aDatabase),
+      ]
+      assert.deepStrictEqual(yield* bring(database, later), toIds(later))
       yield* bring(upgraded, schema)
-      assert.deepStrictEqual(yield* bring(upgraded, later), idsOf(later))
-      assert.deepStrictEqual(yield* catalogueOf(upgraded), yield* catalogueOf(made))
+      assert.deepStrictEqual(yield* bring(upgraded, later), toIds(later))
+      assert.deepStrictEqual(yield* readCatalogue(upgraded), yield* readCatalogue(database))
     }),
   )
 
   it.effect("what is applied is not applied again; an earlier version may start later", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      for (const wanted of [later, schema, later]) yield* bring(door, wanted)
-      assert.deepStrictEqual(yield* bring(door, schema), idsOf(later))
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      for (const expected of [later, schema, later]) yield* bring(database, expected)
+      assert.deepStrictEqual(yield* bring(database, schema), toIds(later))
     }),
   )
 
   it.effect("a version that cannot work with what a later one made is refused in one line", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      yield* bring(door, schema)
-      yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
-      yield* bring(door, withMigrations(addColumns, addIndex))
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      yield* bring(database, schema)
+      yield* bring(database, withMigrations(addColumns, addIndex, addRule, removeRegion))
+      yield* bring(database, withMigrations(addColumns, addIndex))
       for (const tooOld of [schema, withMigrations(addColumns)]) {
         assert.strictEqual(
-          lineOf(yield* Effect.flip(bring(door, tooOld))),
+          getLine(yield* Effect.flip(bring(database, tooOld))),
           `version ${version} has upgraded the schema "messaging" (migration 9004, remove_region); older ones such as this, ${version}, cannot work with it`,
         )
       }
@@ -101,19 +110,19 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it)
 
   it.effect("a removal takes along the rules of builds that are too old for it", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      const old = buildOf([
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      const old = makeBuild([
         `create function is_near(l lanes) returns boolean
           language sql immutable
           return l.region = 'eu';`,
       ])
       const kept = aBuild(1)
       const before = withMigrations(addColumns, addIndex)
-      yield* bring(door, schema)
-      yield* bring(door, withMigrations(addColumns), old)
-      yield* bring(door, before, kept)
-      yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
-      const rows = yield* door.query<{ readonly name: string }>(
+      yield* bring(database, schema)
+      yield* bring(database, withMigrations(addColumns), old)
+      yield* bring(database, before, kept)
+      yield* bring(database, withMigrations(addColumns, addIndex, addRule, removeRegion))
+      const rows = yield* database.query<{ readonly name: string }>(
         "builds",
         `select b.name from builds b join pg_namespace n on n.nspname = b.name`,
       )
@@ -126,70 +135,72 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it)
 
   it.effect("a migration that fails leaves nothing behind, and the next start tries again", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      yield* bring(door, schema)
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      yield* bring(database, schema)
       const broken: Migration = { ...addColumns, sql: `${addColumns.sql} select 1 / 0;` }
-      yield* Effect.flip(bring(door, withMigrations(broken)))
-      assert.deepStrictEqual(yield* bring(door, later), idsOf(later))
+      yield* Effect.flip(bring(database, withMigrations(broken)))
+      assert.deepStrictEqual(yield* bring(database, later), toIds(later))
     }),
   )
 
   it.effect("an index whose making was broken off is made again", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      yield* bring(door, schema)
-      yield* bring(door, withMigrations(addColumns))
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      yield* bring(database, schema)
+      yield* bring(database, withMigrations(addColumns))
       const index = `
           select i.indisvalid as valid
           from pg_index i
           where i.indexrelid = 'messaging.messages_by_topic'::regclass`
-      yield* door.query("make", "create index messages_by_topic on messaging.messages (id)")
-      yield* door.query(
+      yield* database.query("make", "create index messages_by_topic on messaging.messages (id)")
+      yield* database.query(
         "break",
         `update pg_index i set indisvalid = false
            where i.indexrelid = 'messaging.messages_by_topic'::regclass`,
       )
-      yield* bring(door, later)
-      assert.deepStrictEqual<unknown>(yield* door.query("look", index), [{ valid: true }])
-      const made = yield* aDoor(yield* aDatabase)
-      yield* bring(made, later)
-      assert.deepStrictEqual(yield* catalogueOf(door), yield* catalogueOf(made))
+      yield* bring(database, later)
+      assert.deepStrictEqual<unknown>(yield* database.query("look", index), [{ valid: true }])
+      const created = yield* aDatabaseClient(yield* aDatabase)
+      yield* bring(created, later)
+      assert.deepStrictEqual(yield* readCatalogue(database), yield* readCatalogue(created))
     }),
   )
 
   it.effect("a migration gives its locks back to a transaction that holds one it waits for", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      yield* bring(door, schema)
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      yield* bring(database, schema)
       const isWaiting = Effect.map(
-        door.query("waiting", "select from pg_locks l where not l.granted"),
+        database.query("waiting", "select from pg_locks l where not l.granted"),
         (rows) => rows.length > 0,
       )
       let tries = 0
-      const upgrade = yield* door.transaction("hold", (run) =>
+      const upgrade = yield* database.transaction("hold", (run) =>
         Effect.gen(function* () {
           tries++
           // It would be the victim of a deadlock, and tried again.
           yield* run("set local deadlock_timeout = '500ms'")
           // The last that the migration locks, and then the first.
           yield* run("select from webhook_deliveries")
-          const begun = yield* Effect.forkDetach(bring(door, later), { startImmediately: true })
+          const started = yield* Effect.forkDetach(bring(database, later), {
+            startImmediately: true,
+          })
           yield* Effect.orDie(Effect.repeat(isWaiting, { until: (waits) => waits }))
           yield* run("select from lanes")
-          return begun
+          return started
         }),
       )
-      assert.deepStrictEqual(yield* Fiber.join(upgrade), idsOf(later))
+      assert.deepStrictEqual(yield* Fiber.join(upgrade), toIds(later))
       assert.strictEqual(tries, 1)
     }),
   )
 
   it.effect("functions of different builds coexist", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      for (const answer of [1, 2, 1]) yield* bring(door, schema, aBuild(answer))
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      for (const answer of [1, 2, 1]) yield* bring(database, schema, aBuild(answer))
       for (const answer of [1, 2]) {
-        const rows = yield* door.query<{ readonly given: number }>(
+        const rows = yield* database.query<{ readonly given: number }>(
           "call",
           `select ${codeSchema("messaging", aBuild(answer))}.answer() as given`,
         )
@@ -200,11 +211,11 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it)
 
   it.effect("a build goes once no process has used it for a month, and not before", () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
+      const database = yield* aDatabaseClient(yield* aDatabase)
       const [stopped, running, latest] = [aBuild(1), aBuild(2), aBuild(3)]
       const assertThere = (...expected: ReadonlyArray<Build>) =>
         Effect.map(
-          door.query<{ readonly name: string }>(
+          database.query<{ readonly name: string }>(
             "there",
             "select nspname::text as name from pg_namespace where nspname like 'messaging\\_%'",
           ),
@@ -215,7 +226,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it)
             ),
         )
       const isNoted = Effect.map(
-        door.query("noted", `select from builds where used_at > $1`, [
+        database.query("noted", `select from builds where used_at > $1`, [
           toParameter("timestamptz", noon + 20 * 24 * 60 * 60_000),
         ]),
         (rows) => rows.length === 1,
@@ -239,7 +250,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it)
         yield* TestClock.adjust("31 days")
         yield* migrate(schema, latest)
         yield* assertThere(latest)
-      }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
+      }).pipe(Effect.provideService(Database, database), Effect.provide(TestClock.layer()))
     }),
   )
 })

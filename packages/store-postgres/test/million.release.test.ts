@@ -5,7 +5,7 @@
  * counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
-import { dailyQuota, everyMessage, mostCounted, readSpan, Store } from "@messaging-service/core"
+import { dailyQuota, everyMessage, maxCounted, readSpan, Store } from "@messaging-service/core"
 import type {
   CallerScope,
   MessageFilter,
@@ -19,14 +19,14 @@ import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { layer as layerStores } from "../src/index.ts"
-import { aDatabase, aDoor } from "./databases.ts"
+import { aDatabase, aDatabaseClient } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 
 const messages = 1_000_000
 const limit = 50
 /** As the service asks. */
-const textsLookedAt = 50_000
-const textsWalked = 10 * textsLookedAt
+const scannedTexts = 50_000
+const textsWalked = 10 * scannedTexts
 const workspaceId = 1 as WorkspaceId
 const busy = 1 as NumberId
 /** Has one message in 1,000. */
@@ -154,19 +154,19 @@ group by w.id, place`,
 ]
 
 /** Fills the messages while they have no index but their key: the others are built faster afterwards. */
-const fill = Effect.fnUntraced(function* (door: DatabaseService) {
-  const indexes = yield* door.query<{ readonly name: string; readonly definition: string }>(
+const fill = Effect.fnUntraced(function* (database: DatabaseService) {
+  const indexes = yield* database.query<{ readonly name: string; readonly definition: string }>(
     "indexes",
     `select indexname::text as name, indexdef as definition
      from pg_indexes
      where tablename = 'messages' and indexdef not like '%UNIQUE%'`,
   )
-  for (const { name } of indexes) yield* door.query("drop", `drop index ${name}`)
-  for (const statement of stage) yield* door.query("stage", statement)
-  yield* door.query("load", load, [start, now])
-  for (const { definition } of indexes) yield* door.query("index", definition)
-  for (const statement of rest) yield* door.query("rest", statement)
-  yield* door.query("analyze", "vacuum analyze")
+  for (const { name } of indexes) yield* database.query("drop", `drop index ${name}`)
+  for (const statement of stage) yield* database.query("stage", statement)
+  yield* database.query("load", load, [start, now])
+  for (const { definition } of indexes) yield* database.query("index", definition)
+  for (const statement of rest) yield* database.query("rest", statement)
+  yield* database.query("analyze", "vacuum analyze")
 })
 
 const scope: CallerScope = { workspaceId, mode: "live", restriction: null }
@@ -240,7 +240,7 @@ const ahead = 100
 
 const searches: ReadonlyArray<Searched> = [
   { name: "a word of most", text: "Hello", filter: {}, most: 2 * pageRows, shown: limit },
-  { name: "a word of none", text: "zebra", filter: {}, most: textsLookedAt + ahead, shown: 0 },
+  { name: "a word of none", text: "zebra", filter: {}, most: scannedTexts + ahead, shown: 0 },
   {
     name: "a word of none in a state of few",
     text: "zebra",
@@ -293,14 +293,14 @@ const cancels: ReadonlyArray<{
 ]
 
 /** What that reads; nothing but the three rows of places from one end to the other. */
-type Reads = <A, E>(about: string, ask: Effect.Effect<A, E>, most: number) => Effect.Effect<A, E>
+type Reads = <A, E>(about: string, query: Effect.Effect<A, E>, max: number) => Effect.Effect<A, E>
 
-const readsOf =
-  (plansOf: Effect.Success<ReturnType<typeof anExplainingPool>>["plansOf"]): Reads =>
-  (about, ask, most) =>
+const makeReads =
+  (readPlans: Effect.Success<ReturnType<typeof anExplainingPool>>["readPlans"]): Reads =>
+  (about, query, max) =>
     Effect.gen(function* () {
-      const answers: Array<Effect.Success<typeof ask>> = []
-      const plans = yield* plansOf(Effect.map(ask, (answer) => answers.push(answer)))
+      const answers: Array<Effect.Success<typeof query>> = []
+      const plans = yield* readPlans(Effect.map(query, (answer) => answers.push(answer)))
       assert.isNotEmpty(plans, about)
       const text = JSON.stringify(plans.map(({ Plan }) => Plan))
       const scanned = [
@@ -311,7 +311,7 @@ const readsOf =
         `${about} scans ${scanned.join(", ")}`,
       )
       const rows = plans.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)
-      assert.isAtMost(rows, most, about)
+      assert.isAtMost(rows, max, about)
       return answers[0]!
     })
 
@@ -321,11 +321,11 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
   it.effect("cost operators a page's worth of rows, or what is documented", () =>
     Effect.gen(function* () {
       const database = yield* aDatabase
-      const door = yield* aDoor(database, { statementMillis: 300_000 })
-      const { plansOf, pool } = yield* anExplainingPool(database)
+      const client = yield* aDatabaseClient(database, { statementMillis: 300_000 })
+      const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
-      yield* fill(door)
-      const reads = readsOf(plansOf)
+      yield* fill(client)
+      const reads = makeReads(readPlans)
       const { figures, messages: store, numbers } = Context.get(stores, Store)
 
       for (const { filter, most = pageRows, name, shown = limit } of lists) {
@@ -334,7 +334,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       }
 
       for (const { filter, most, name, shown, text } of searches) {
-        const search = { pattern: text, most: textsLookedAt }
+        const search = { pattern: text, most: scannedTexts }
         const found = store.search(scope, { ...everyMessage, ...filter }, search, page, now)
         assert.lengthOf((yield* reads(name, found, most)).items, shown, name)
       }
@@ -347,9 +347,9 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       ] as const) {
         const query = { workspaceId, id: id as MessageId, now, limit: 201, mostAhead: 1000 }
         const about = `timeline of ${id}`
-        const told = yield* reads(about, store.timeline(query), mostAhead + 20)
-        assert.lengthOf(told!.attempts, tries, about)
-        assert.lengthOf(told!.deliveries, deliveries, about)
+        const timelineFacts = yield* reads(about, store.timeline(query), mostAhead + 20)
+        assert.lengthOf(timelineFacts!.attempts, tries, about)
+        assert.lengthOf(timelineFacts!.deliveries, deliveries, about)
       }
 
       // All that wait, and what was sent in a day, each of them a few times.
@@ -358,12 +358,12 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       assert.lengthOf(shown, 5)
 
       const query = { workspaceId, mode: "live" as const }
-      for (const [uncounted, most] of [
+      for (const [uncounted, max] of [
         [20_000, 20_000 + 3 * 4000],
-        [200_000, mostCounted + ahead],
+        [200_000, maxCounted + ahead],
       ] as const) {
         const counted = "update figure_places set position = $1"
-        yield* door.query("counted", counted, [messages - uncounted])
+        yield* client.query("counted", counted, [messages - uncounted])
         for (const [range, hours] of [
           ["24h", 24],
           ["7d", 7 * 24],
@@ -371,15 +371,15 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         ] as const) {
           // With the span before.
           const span = readSpan(figures, query, range, now)
-          yield* reads(`figures of ${range}`, span, most + 2 * (hours + 24))
+          yield* reads(`figures of ${range}`, span, max + 2 * (hours + 24))
         }
       }
-      const present = figures.presentFigures({ ...query, now, countAtMost: mostCounted })
+      const present = figures.presentFigures({ ...query, now, countAtMost: maxCounted })
       yield* reads("present figures", present, waiting)
 
       for (const { filter, most, name } of cancels) {
-        const asked = { ...everyWaiting, ...filter }
-        const ids = store.waitingIds(workspaceId, "live", asked, now, 1001)
+        const request = { ...everyWaiting, ...filter }
+        const ids = store.waitingIds(workspaceId, "live", request, now, 1001)
         yield* reads(`cancel ${name}`, ids, most)
       }
     }),

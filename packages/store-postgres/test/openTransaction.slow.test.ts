@@ -18,18 +18,18 @@ import {
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Client } from "pg"
-import { aClient, inShop, phone, refusalOf, say, untilItWaits } from "./callers.ts"
+import { aClient, inShop, phone, getRefusal, execute, untilItWaits } from "./callers.ts"
 
 /** It ends when the test says so, however slow the machine is: nothing here may wait for that. */
 const stayOpen = (client: Client) =>
-  say(client, "set local idle_in_transaction_session_timeout = '1min'")
+  execute(client, "set local idle_in_transaction_session_timeout = '1min'")
 
 const hello = { to: { phone }, text: "Hello" }
 
 /** What the only lane counts, and how many notes are left of transactions. */
 const counted = (client: Client) =>
   Effect.map(
-    say(
+    execute(
       client,
       `select
         (select quota_bound from messaging.lanes) as quota,
@@ -49,14 +49,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       inShop(({ caller, client, inStores, join, send, workspace }) =>
         Effect.gen(function* () {
           const other = yield* inStores(send(phone))
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           yield* inStores(
             Messages.use((messages) => messages.cancel(caller, other.messages[0]?.id)),
           )
           assert.strictEqual(yield* inStores(remaining(workspace)), 3)
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
         }),
       ),
@@ -80,7 +80,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               ),
             ),
           )
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           yield* TestClock.adjust(3000)
@@ -91,7 +91,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           assert.deepStrictEqual(ids, [messages[0]?.id])
           const ended = over.map((message) => sending.expired(message, noon + 3000))
           assert.deepStrictEqual(yield* inStores(sending.end(...ended)), ids as Array<MessageId>)
-          yield* say(client, "rollback")
+          yield* execute(client, "rollback")
         }),
       ),
     )
@@ -101,7 +101,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       inShop(({ client, inStores, join, number, send }) =>
         Effect.gen(function* () {
           yield* inStores(send(phone))
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           const waiting = yield* untilItWaits(client, inStores(send(phone)))
@@ -111,7 +111,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           assert.deepStrictEqual([...renewed], [number.id])
           yield* inStores(sending.settle([sending.sent(claimed)]))
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           yield* Fiber.join(waiting)
           const next = yield* inStores(sending.claimOne(number))
           assert.strictEqual(next.message.id, messages[0]?.id)
@@ -152,7 +152,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             })
             const held = yield* run(number)
             const free = yield* run(other)
-            yield* say(client, "begin")
+            yield* execute(client, "begin")
             const named = { to: { phone }, text: "Hello", from: number.id }
             yield* inStores(
               join(
@@ -162,7 +162,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             )
             yield* stayOpen(client)
             assert.deepStrictEqual([yield* held, yield* free], ["HeldUp", "Accepted"])
-            yield* say(client, "commit")
+            yield* execute(client, "commit")
             assert.strictEqual(yield* held, "Accepted")
           }),
         aPlan(null),
@@ -173,13 +173,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "its number can be removed, and what it commits then is left to be cancelled",
       inShop(({ client, inStores, join, number, send, workspace }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           yield* inStores(
             Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon)),
           )
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
           const orphaned = yield* inStores(Store.use(({ messages: store }) => store.orphaned(10)))
           assert.deepStrictEqual(
@@ -202,7 +202,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         ({ caller, client, inStores, join, send }) =>
           Effect.gen(function* () {
             const to = Array.from({ length: dailyQuota.messages - 2 }, () => ({ phone }))
-            yield* say(client, "begin")
+            yield* execute(client, "begin")
             yield* inStores(
               join(
                 client,
@@ -210,15 +210,15 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
               ),
             )
             yield* inStores(join(client, send(phone)))
-            yield* say(client, "savepoint before")
+            yield* execute(client, "savepoint before")
             yield* inStores(join(client, send(phone)))
-            const full = refusalOf(inStores(join(client, send(phone))))
+            const full = getRefusal(inStores(join(client, send(phone))))
             assert.strictEqual(yield* full, "number_daily_cap_reached")
             // What is undone leaves its room.
-            yield* say(client, "rollback to savepoint before")
+            yield* execute(client, "rollback to savepoint before")
             yield* inStores(join(client, send(phone)))
-            yield* say(client, "commit")
-            assert.strictEqual(yield* refusalOf(inStores(send(phone))), "number_daily_cap_reached")
+            yield* execute(client, "commit")
+            assert.strictEqual(yield* getRefusal(inStores(send(phone))), "number_daily_cap_reached")
             assert.deepStrictEqual(yield* counted(client), {
               quota: dailyQuota.messages,
               notes: 0,
@@ -232,11 +232,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "its workspace can be removed, and its commit goes through",
       inShop(({ caller, client, inStores, join, send, workspace }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           yield* inStores(Store.use(({ workspaces: store }) => store.delete(workspace.id, noon)))
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           const orphaned = yield* inStores(Store.use(({ messages: store }) => store.orphaned(10)))
           assert.deepStrictEqual(
             orphaned.map(({ id }) => id),
@@ -246,7 +246,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const removed = inStores(
             Messages.use((service) => service.send(caller, { ...hello, from: born.id }, null)),
           )
-          assert.strictEqual(yield* refusalOf(removed), "number_not_found")
+          assert.strictEqual(yield* getRefusal(removed), "number_not_found")
         }),
       ),
     )
@@ -259,15 +259,15 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const second = yield* aClient(database)
           const from = ({ id }: typeof number) =>
             Messages.use((messages) => messages.send(caller, { ...hello, from: id }, null))
-          yield* say(client, "begin")
-          yield* say(second, "begin")
+          yield* execute(client, "begin")
+          yield* execute(second, "begin")
           yield* inStores(join(client, from(number)))
           yield* stayOpen(client)
           const waiting = yield* untilItWaits(client, inStores(join(second, from(other))))
           yield* inStores(join(client, from(other)))
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           yield* Fiber.join(waiting)
-          yield* say(second, "commit")
+          yield* execute(second, "commit")
           assert.strictEqual(yield* inStores(remaining(workspace)), 0)
         }),
       ),
@@ -282,15 +282,15 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         inShop(({ caller, client, inStores, join, number, send, workspace }) =>
           Effect.gen(function* () {
             const other = yield* inStores(send(phone))
-            yield* say(client, "begin")
-            yield* say(client, setting)
+            yield* execute(client, "begin")
+            yield* execute(client, setting)
             const first = yield* inStores(join(client, send(phone)))
             yield* inStores(join(client, send(phone)))
             yield* stayOpen(client)
             yield* inStores(
               Messages.use((messages) => messages.cancel(caller, other.messages[0]?.id)),
             )
-            yield* say(client, "commit")
+            yield* execute(client, "commit")
             const claimed = yield* inStores(sending.claimOne(number))
             assert.strictEqual(claimed.message.id, first.messages[0]?.id)
             assert.strictEqual(yield* inStores(remaining(workspace)), 1)
@@ -304,12 +304,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "its commit counts what it sent from a number once, however often it sent",
       inShop(({ client, inStores, join, send, workspace }) =>
         Effect.gen(function* () {
-          yield* say(client, "set track_functions = 'pl'")
-          yield* say(client, "begin")
+          yield* execute(client, "set track_functions = 'pl'")
+          yield* execute(client, "begin")
           for (let sent = 0; sent < 3; sent++) yield* inStores(join(client, send(phone)))
-          yield* say(client, "commit")
-          yield* say(client, "select pg_stat_force_next_flush()")
-          const { rows } = yield* say(
+          yield* execute(client, "commit")
+          yield* execute(client, "select pg_stat_force_next_flush()")
+          const { rows } = yield* execute(
             client,
             `select sum(calls)::integer as calls
             from pg_stat_user_functions
@@ -328,14 +328,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       inShop(
         ({ client, inStores, join, send }) =>
           Effect.gen(function* () {
-            yield* say(client, "begin")
+            yield* execute(client, "begin")
             yield* inStores(join(client, send(phone)))
             yield* stayOpen(client)
             const error = yield* Effect.flip(inStores(send(phone)))
             assert(error._tag === "StoreUnavailable")
             const { code, retryAfter, status } = refusalOfStore(error)
             assert.deepStrictEqual([code, status, retryAfter], ["service_unavailable", 503, 5])
-            yield* say(client, "commit")
+            yield* execute(client, "commit")
             yield* inStores(send(phone))
           }),
         aPlan(3),
@@ -347,11 +347,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       "its commit waits for no send that waits for it",
       inShop(({ client, inStores, join, send, workspace }) =>
         Effect.gen(function* () {
-          yield* say(client, "begin")
+          yield* execute(client, "begin")
           yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           const waiting = yield* untilItWaits(client, inStores(send(phone)))
-          yield* say(client, "commit")
+          yield* execute(client, "commit")
           yield* Fiber.join(waiting)
           assert.strictEqual(yield* inStores(remaining(workspace)), 1)
         }),

@@ -5,7 +5,7 @@ import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
 import { Context, Effect, Fiber, Layer, Schedule } from "effect"
 import { layer as layerPostgres } from "../src/index.ts"
 import type { DatabaseOptions } from "../src/database/Connection.ts"
-import { aDatabase, aDoor, aPool, aProcess } from "./databases.ts"
+import { aDatabase, aDatabaseClient, aPool, aProcess } from "./databases.ts"
 
 /** Short, so that tests of time-outs are quick; the rules are the same. */
 const impatient = { acquireMillis: 500, statementMillis: 1_000 } as const
@@ -106,10 +106,10 @@ layer(server, { excludeTestServices: true })("a database that does not answer", 
   it.effect("one whose backends are killed one after the other goes on", () =>
     Effect.gen(function* () {
       const { call, database } = yield* anImpatientProcess()
-      const door = yield* aDoor(database)
+      const client = yield* aDatabaseClient(database)
       for (let round = 0; round < 5; round++) {
         yield* eventually(call)
-        yield* door.query(
+        yield* client.query(
           "kill",
           `select pg_terminate_backend(pid)
             from pg_stat_activity
@@ -124,15 +124,15 @@ layer(server, { excludeTestServices: true })("a database that does not answer", 
     Effect.gen(function* () {
       const database = yield* aDatabase
       const warden = yield* aPool(database)
-      const say = (text: string) => Effect.promise(() => warden.query(text))
+      const execute = (text: string) => Effect.promise(() => warden.query(text))
       const limits = { acquireMillis: 200, maxConnections: 2 }
-      const door = yield* eventually(aDoor(database, limits))
+      const door = yield* eventually(aDatabaseClient(database, limits))
       const client = yield* Effect.promise(() => warden.connect())
       yield* Effect.promise(() => client.query("select pg_advisory_lock(1)"))
       const wait = eventually(door.query("wait", "select pg_advisory_xact_lock(1)"))
       const waiting = yield* Effect.forkChild(Effect.all([wait, wait], { concurrency: 2 }))
       yield* Effect.repeat(
-        say("select from pg_locks where locktype = 'advisory' and not granted"),
+        execute("select from pg_locks where locktype = 'advisory' and not granted"),
         {
           until: ({ rowCount }) => rowCount === 2,
         },
@@ -151,11 +151,11 @@ layer(server, { excludeTestServices: true })("a database that does not answer", 
 
   it.effect("a statement that takes too long is ended by the server", () =>
     Effect.gen(function* () {
-      const door = yield* eventually(aDoor(yield* aDatabase, impatient))
+      const database = yield* eventually(aDatabaseClient(yield* aDatabase, impatient))
       isUnavailable(
-        yield* Effect.flip(Effect.timeout(door.query("slow", "select pg_sleep(60)"), bound)),
+        yield* Effect.flip(Effect.timeout(database.query("slow", "select pg_sleep(60)"), bound)),
       )
-      yield* eventually(door.query("quick", "select 1"))
+      yield* eventually(database.query("quick", "select 1"))
     }),
   )
 

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, accepted, aStage, sending } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber } from "effect"
-import { aMigratedDatabase, aDoor, aProcess } from "./databases.ts"
+import { aMigratedDatabase, aDatabaseClient, aProcess } from "./databases.ts"
 import { Store } from "@messaging-service/core"
 
 const write = `
@@ -17,11 +17,11 @@ returning id`
 const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
   const database = yield* aMigratedDatabase()
   const outbox = Context.get(yield* aProcess(database), Store).webhooks
-  const door = yield* aDoor(database)
-  for (const event of before) yield* door.query("before", write, [event])
+  const client = yield* aDatabaseClient(database)
+  for (const event of before) yield* client.query("before", write, [event])
   const taken = yield* Deferred.make<void>()
   const end = yield* Deferred.make<boolean>()
-  const slow = yield* door
+  const slow = yield* client
     .transaction("slow", (run) =>
       Effect.gen(function* () {
         yield* run(write, ["slow"])
@@ -32,14 +32,14 @@ const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
     )
     .pipe(Effect.exit, Effect.forkChild)
   yield* Deferred.await(taken)
-  yield* door.query("quick", write, ["quick"])
+  yield* client.query("quick", write, ["quick"])
   const read = (after: number) =>
     Effect.map(outbox.readEvents(after, 100), (events) =>
       events.map((event) => event.eventId as string),
     )
   const finish = (commits: boolean) =>
     Effect.andThen(Deferred.succeed(end, commits), Fiber.join(slow))
-  return { door, read, finish }
+  return { client, read, finish }
 })
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
@@ -61,12 +61,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       Effect.gen(function* () {
         const database = yield* aMigratedDatabase()
         const outbox = Context.get(yield* aProcess(database), Store).webhooks
-        const door = yield* aDoor(database)
+        const client = yield* aDatabaseClient(database)
         const began = yield* Deferred.make<void>()
         const taken = yield* Deferred.make<void>()
         const ends = yield* Deferred.make<void>()
         const first = yield* Effect.forkChild(
-          door.transaction("first", (run) =>
+          client.transaction("first", (run) =>
             Effect.gen(function* () {
               yield* run("select pg_current_xact_id()::text")
               yield* Deferred.succeed(began, undefined)
@@ -77,7 +77,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         )
         yield* Deferred.await(began)
         const last = yield* Effect.forkChild(
-          door.transaction("last", (run) =>
+          client.transaction("last", (run) =>
             Effect.gen(function* () {
               yield* run(write, ["earlier"])
               yield* Deferred.succeed(taken, undefined)
@@ -119,25 +119,25 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
     it.effect("passes at once over positions that were lost while no transaction wrote", () =>
       Effect.gen(function* () {
-        const { door, finish, read } = yield* scene()
+        const { client, finish, read } = yield* scene()
         yield* finish(true)
-        yield* door.query("lose", "select nextval('outbox_id_seq')")
-        yield* door.query("quick", write, ["behind"])
+        yield* client.query("lose", "select nextval('outbox_id_seq')")
+        yield* client.query("quick", write, ["behind"])
         assert.deepStrictEqual(yield* read(0), ["slow", "quick", "behind"])
       }),
     )
 
     it.effect("looks once more for each position that was lost, however many there are", () =>
       Effect.gen(function* () {
-        const { door, finish, read } = yield* scene()
+        const { client, finish, read } = yield* scene()
         yield* finish(true)
         const lost = Array.from({ length: 10 }, (_, index) => `behind ${index + 1}`)
         for (const event of lost) {
-          yield* door.query("lose", "select nextval('outbox_id_seq')")
-          yield* door.query("quick", write, [event])
+          yield* client.query("lose", "select nextval('outbox_id_seq')")
+          yield* client.query("quick", write, [event])
         }
         // A reader takes a transaction's id for each look at a gap that is new to it.
-        const present = door.query<{ readonly id: string }>(
+        const present = client.query<{ readonly id: string }>(
           "present",
           "select pg_current_xact_id()::text as id",
         )
@@ -155,13 +155,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         const outbox = Context.get(stores, Store).webhooks
         const { number } = yield* Effect.provide(aStage(), stores)
         const second = yield* Effect.provide(aStage(), stores)
-        const seen: Array<number> = []
+        const received: Array<number> = []
         let writing = true
         const follow = Effect.gen(function* () {
           for (;;) {
             const last = !writing
-            const events = yield* outbox.readEvents(seen.at(-1) ?? 0, 7)
-            seen.push(...events.map((event) => event.id))
+            const events = yield* outbox.readEvents(received.at(-1) ?? 0, 7)
+            received.push(...events.map((event) => event.id))
             if (last && events.length === 0) return
           }
         })
@@ -180,7 +180,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         writing = false
         yield* Fiber.join(follower)
         assert.deepStrictEqual(
-          seen,
+          received,
           Array.from({ length: 200 }, (_, index) => index + 1),
         )
       }),

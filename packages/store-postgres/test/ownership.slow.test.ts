@@ -1,9 +1,9 @@
 /** Numbers that are shared among workers, over a real PostgreSQL. */
 import { assert, layer } from "@effect/vitest"
-import { shardOf, Store } from "@messaging-service/core"
+import { toShard, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, aStage, noon, ownershipContract } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber } from "effect"
-import { aDatabase, aDoor, aProcess, storesOfOneTest } from "./databases.ts"
+import { aDatabase, aDatabaseClient, aProcess, storesOfOneTest } from "./databases.ts"
 
 const server = EmbeddedPostgres.layer()
 
@@ -14,12 +14,12 @@ layer(server, { excludeTestServices: true })("a session's write that is under wa
     Effect.gen(function* () {
       const database = yield* aDatabase
       const stores = yield* aProcess(database)
-      const door = yield* aDoor(database)
+      const client = yield* aDatabaseClient(database)
       yield* Effect.gen(function* () {
         const { sessions } = yield* Store
 
         const { number } = yield* aStage()
-        const shards = [shardOf(number.id)]
+        const shards = [toShard(number.id)]
         const [before, after] = [
           yield* sessions.addWorker("before", 1),
           yield* sessions.addWorker("after", 1),
@@ -30,7 +30,7 @@ layer(server, { excludeTestServices: true })("a session's write that is under wa
         // It waits for the session's row with the shard's row in its hands.
         const [isLocked, free] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
         const locking = yield* Effect.forkChild(
-          door.transaction("lock", (run) =>
+          client.transaction("lock", (run) =>
             Effect.gen(function* () {
               yield* run("select from sessions for update", [])
               yield* Deferred.succeed(isLocked, undefined)
@@ -40,7 +40,7 @@ layer(server, { excludeTestServices: true })("a session's write that is under wa
         )
         yield* Deferred.await(isLocked)
         const writing = yield* Effect.forkChild(sessions.write(number.id, "last", [], noon, fence))
-        const waiting = door.query<{ readonly count: bigint }>(
+        const waiting = client.query<{ readonly count: bigint }>(
           "waiting",
           "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
         )

@@ -26,15 +26,15 @@ it.live(
   () =>
     Effect.gen(function* () {
       const dataDir = yield* anEmbeddedDatabase
-      const made = yield* Effect.gen(function* () {
+      const workspace = yield* Effect.gen(function* () {
         const refused = yield* Effect.flip(Effect.scoped(Layer.build(layerPglite({ dataDir }))))
         assert.instanceOf(refused, StoreUnavailable)
         return yield* aWorkspace()
       }).pipe(Effect.provide(layerPglite({ dataDir })))
-      const found = yield* Store.use(({ workspaces: store }) => store.get(made.id)).pipe(
+      const found = yield* Store.use(({ workspaces: store }) => store.get(workspace.id)).pipe(
         Effect.provide(layerPglite({ dataDir })),
       )
-      assert.deepStrictEqual(found, made)
+      assert.deepStrictEqual(found, workspace)
     }),
   startsMillis,
 )
@@ -133,7 +133,8 @@ layer(oneDatabase, { excludeTestServices: true })("the one session", (it) => {
       const database = yield* Database
       for (let later = 0; later < 30; later++) {
         yield* database.query("first", "select 1")
-        for (let turn = 0; turn < later; turn++) yield* Effect.promise(() => Promise.resolve())
+        for (let iteration = 0; iteration < later; iteration++)
+          yield* Effect.promise(() => Promise.resolve())
       }
     }),
   )
@@ -142,17 +143,17 @@ layer(oneDatabase, { excludeTestServices: true })("the one session", (it) => {
     Effect.gen(function* () {
       const database = yield* Database
       yield* database.query("make", "create table things (name text)")
-      const begun = yield* Deferred.make<void>()
+      const started = yield* Deferred.make<void>()
       const slow = yield* database
         .transaction("slow", (run) =>
           Effect.gen(function* () {
             yield* run("insert into things values ('lost')")
-            yield* Deferred.succeed(begun, undefined)
+            yield* Deferred.succeed(started, undefined)
             return yield* Effect.never
           }),
         )
         .pipe(Effect.forkChild)
-      yield* Deferred.await(begun)
+      yield* Deferred.await(started)
       const other = yield* Effect.forkChild(
         database.query<{ readonly name: string }>("read", "select name from things"),
       )

@@ -12,7 +12,7 @@ import {
 import { Effect, Layer } from "effect"
 import { createRequire } from "node:module"
 import { layer as layerStores } from "../src/index.ts"
-import { aBareDatabase, aDatabase, aDoor, aPool, storesOfOneTest } from "./databases.ts"
+import { aBareDatabase, aDatabase, aDatabaseClient, aPool, storesOfOneTest } from "./databases.ts"
 
 const embeddedPackage = createRequire(
   new URL("../../../extras/package.json", import.meta.url),
@@ -26,8 +26,8 @@ it.live.skipIf(!canRun)(
   `PostgreSQL 15 has binaries for ${process.platform}-${process.arch}, and is what runs here`,
   () =>
     Effect.gen(function* () {
-      const door = yield* aDoor(yield* aDatabase)
-      const rows = yield* door.query<{ readonly version: string }>(
+      const database = yield* aDatabaseClient(yield* aDatabase)
+      const rows = yield* database.query<{ readonly version: string }>(
         "version",
         "select current_setting('server_version') as version",
       )

@@ -7,10 +7,10 @@ import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { DurableNodeFS, openDurable } from "../src/pglite/DurablePglite.ts"
 import { PgliteSession } from "../src/pglite/PgliteSession.ts"
-import { faultsOf, makeThings, randomFrom, workOf } from "./embedded/things.ts"
+import { findFaults, makeThings, randomFrom, makeWork } from "./embedded/things.ts"
 import { UnsyncedDisk } from "./embedded/UnsyncedDisk.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
-import { turnOf } from "./embedded/turns.ts"
+import { encodeQuery } from "./embedded/turns.ts"
 
 const cuts = bySize({ change: 10, all: 50, night: 500 })
 
@@ -38,21 +38,21 @@ const aLoad = (database: PGlite, random: () => number): Load => {
     (connection, bytes) => answered.get(connection)?.(bytes),
     true,
   )
-  const ask = (connection: number, text: string) =>
+  const query = (connection: number, text: string) =>
     new Promise<void>((resolve, reject) => {
       answered.set(connection, (bytes) => {
         if (Buffer.from(bytes).includes("SERROR")) reject(new Error(Buffer.from(bytes).toString()))
         else resolve()
       })
-      session.enqueue(connection, turnOf(text))
+      session.enqueue(connection, encodeQuery(text))
     })
   let group = 0
   const works = async (connection: number, isEnough: () => boolean) => {
     while (!isEnough()) {
       const own = ++group
-      const [insert, update] = workOf(own, random)
-      const turns = random() < 0.2 ? ["begin", insert, update, "commit"] : [`${insert}; ${update}`]
-      for (const text of turns) await ask(connection, text)
+      const [insert, update] = makeWork(own, random)
+      const steps = random() < 0.2 ? ["begin", insert, update, "commit"] : [`${insert}; ${update}`]
+      for (const text of steps) await query(connection, text)
       acknowledged.add(own)
       if (own % 40 === 0) await session.exec(chores[Math.floor(random() * chores.length)] ?? "")
     }
@@ -68,9 +68,9 @@ const aWorld = Effect.fnUntraced(function* (seed: number) {
   const images = yield* processes.temporaryDirectory
   const random = randomFrom(seed)
   return yield* Effect.promise(async () => {
-    const made = await openDurable({ files: new DurableNodeFS(directory), onDeath })
-    await made.exec(makeThings)
-    await made.close()
+    const created = await openDurable({ files: new DurableNodeFS(directory), onDeath })
+    await created.exec(makeThings)
+    await created.close()
     const disk = new UnsyncedDisk(directory)
     const database = await openDurable({ files: disk, onDeath })
     const load = aLoad(database, random)
@@ -86,17 +86,21 @@ it.live(
       const { database, disk, images, load, random } = yield* aWorld(testSeed())
       yield* Effect.promise(async () => {
         for (let cut = 0; cut < cuts; cut++) {
-          const place = join(images, String(cut))
+          const path = join(images, String(cut))
           let syncsLeft = 5 + Math.floor(random() * 100)
           let acknowledged: ReadonlySet<number> | undefined
           disk.onSync = () => {
             if (--syncsLeft > 0 || acknowledged !== undefined) return
             acknowledged = new Set(load.acknowledged)
-            disk.image(place, random() < 0.5, random)
+            disk.image(path, random() < 0.5, random)
           }
           await load.run(() => acknowledged !== undefined)
-          assert.deepStrictEqual(await faultsOf(place, acknowledged ?? new Set()), [], `cut ${cut}`)
-          await rm(place, { recursive: true })
+          assert.deepStrictEqual(
+            await findFaults(path, acknowledged ?? new Set()),
+            [],
+            `cut ${cut}`,
+          )
+          await rm(path, { recursive: true })
         }
         assert.isAbove(load.acknowledged.size, cuts * 20)
         await database.close()
@@ -110,9 +114,9 @@ it.live("a disk that only claims to sync is found out", () =>
     yield* Effect.promise(async () => {
       disk.isLying = true
       await load.run(() => load.acknowledged.size >= 100)
-      const place = join(images, "lost")
-      disk.image(place, false, random)
-      assert.include(await faultsOf(place, load.acknowledged), "1 is lost")
+      const path = join(images, "lost")
+      disk.image(path, false, random)
+      assert.include(await findFaults(path, load.acknowledged), "1 is lost")
       await database.close()
     })
   }),

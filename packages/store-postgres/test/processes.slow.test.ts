@@ -26,7 +26,7 @@ import {
 } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Context } from "effect"
-import { aDatabase, aDoor, aProcess } from "./databases.ts"
+import { aDatabase, aDatabaseClient, aProcess } from "./databases.ts"
 import type { Stores } from "./databases.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
@@ -86,11 +86,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           all,
           range(60).map((index) => accept(anAcceptance(number, { limit, count: 1 + (index % 2) }))),
         )
-        const taken = outcomes.flatMap((each) => (each._tag === "Accepted" ? each.ids : []))
-        assert.isAtMost(taken.length, 50)
+        const messageIds = outcomes.flatMap((each) => (each._tag === "Accepted" ? each.ids : []))
+        assert.isAtMost(messageIds.length, 50)
         // A batch that needed no more than what was left got it.
-        assert.isAtLeast(taken.length, 49)
-        assert.strictEqual(new Set(taken).size, taken.length)
+        assert.isAtLeast(messageIds.length, 49)
+        assert.strictEqual(new Set(messageIds).size, messageIds.length)
       }),
     )
 
@@ -138,27 +138,27 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       Effect.gen(function* () {
         const database = yield* aDatabase
         const process = yield* aProcess(database, { maxConnections: 4 })
-        const door = yield* aDoor(database)
+        const client = yield* aDatabaseClient(database)
         const { claimed, numbers } = yield* Effect.provide(
           Effect.gen(function* () {
             const { workspace } = yield* aStage()
-            const made = yield* Effect.forEach(range(3), () => aNumber(workspace.id))
-            yield* Effect.forEach(made, (number) => accepted(number))
-            return { numbers: made, claimed: yield* sending.claim(made) }
+            const created = yield* Effect.forEach(range(3), () => aNumber(workspace.id))
+            yield* Effect.forEach(created, (number) => accepted(number))
+            return { numbers: created, claimed: yield* sending.claim(created) }
           }),
           process,
         )
-        const [held, ...others] = numbers.map(({ id }) => id)
-        const prolonged = yield* door.transaction("hold", (run) =>
+        const [numberId, ...others] = numbers.map(({ id }) => id)
+        const prolonged = yield* client.transaction("hold", (run) =>
           Effect.andThen(
-            run(`select from lanes where number_id = ${held} for no key update`),
+            run(`select from lanes where number_id = ${numberId} for no key update`),
             Effect.orDie(Effect.provide(sending.renew(claimed, noon + day), process)),
           ),
         )
         assert.deepStrictEqual(prolonged, others)
         // The next time it is not held any more.
         const all = yield* Effect.provide(sending.renew(claimed, noon + day), process)
-        assert.deepStrictEqual(all, [held, ...others])
+        assert.deepStrictEqual(all, [numberId, ...others])
       }),
     )
 
@@ -166,7 +166,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       Effect.gen(function* () {
         const database = yield* aDatabase
         const process = yield* aProcess(database, { maxConnections: 4 })
-        const door = yield* aDoor(database)
+        const client = yield* aDatabaseClient(database)
         const claimed = yield* Effect.provide(
           Effect.gen(function* () {
             const { workspace } = yield* aStage()
@@ -183,9 +183,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             process,
           ),
         )
-        const [held, ...others] = claimed.map(({ message }) => message.id)
+        const [messageId, ...others] = claimed.map(({ message }) => message.id)
         const number = claimed[0]?.number.id
-        const outcome = yield* door.transaction("hold", (run) =>
+        const outcome = yield* client.transaction("hold", (run) =>
           Effect.andThen(
             run(`select from lanes where number_id = ${number} for no key update`),
             settle,
@@ -194,7 +194,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         assert.deepStrictEqual([...outcome.settled], others)
         assert.deepStrictEqual(outcome.blockedByLock, settlements.slice(0, 1))
         const later = yield* settle
-        assert.deepStrictEqual([[...later.settled], later.blockedByLock], [[held], []])
+        assert.deepStrictEqual([[...later.settled], later.blockedByLock], [[messageId], []])
       }),
     )
 
@@ -213,7 +213,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         const held = new Set<number>()
         const left: Array<ClaimedMessage> = []
         const dispatch = Effect.gen(function* () {
-          for (let turn = 0; turn < 40; turn++) {
+          for (let iteration = 0; iteration < 40; iteration++) {
             const claimed = yield* sending.claim(numbers, { limit: 3 })
             for (const { number } of claimed) {
               assert.isFalse(held.has(number.id), `number ${number.id} is held twice`)

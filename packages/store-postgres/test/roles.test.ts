@@ -15,7 +15,7 @@ import { defaultLimits } from "../src/database/Connection.ts"
 import type { ConnectionPool } from "../src/database/Connection.ts"
 import type { Surroundings } from "../src/database/Schema.ts"
 import { migrateDatabase } from "../src/index.ts"
-import { aBareDatabase, aDatabase, aProcess, optionsOf } from "./databases.ts"
+import { aBareDatabase, aDatabase, aProcess, toOptions } from "./databases.ts"
 
 const page = readFileSync(resolve(import.meta.dirname, "../../../docs/postgresql.md"), "utf8")
 
@@ -23,7 +23,7 @@ const page = readFileSync(resolve(import.meta.dirname, "../../../docs/postgresql
 const grants = /```sql\n([^`]*)```/.exec(page)?.[1] ?? ""
 
 /** Runs statements as the superuser. */
-const administering = (options: ReturnType<typeof optionsOf>, ...texts: ReadonlyArray<string>) =>
+const administering = (options: ReturnType<typeof toOptions>, ...texts: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { database, path, username } = options
@@ -32,7 +32,7 @@ const administering = (options: ReturnType<typeof optionsOf>, ...texts: Readonly
     }),
   )
 
-const lineOf = ({ cause }: StoreUnavailable): string => {
+const getLine = ({ cause }: StoreUnavailable): string => {
   assert.instanceOf(cause, Error)
   assert.isUndefined(cause.cause)
   assert.notInclude(cause.message, "\n")
@@ -42,13 +42,13 @@ const lineOf = ({ cause }: StoreUnavailable): string => {
 const failing = (
   options: Parameters<typeof aProcess>[1],
   database: Parameters<typeof aProcess>[0],
-) => Effect.map(Effect.scoped(Effect.flip(aProcess(database, options ?? {}))), lineOf)
+) => Effect.map(Effect.scoped(Effect.flip(aProcess(database, options ?? {}))), getLine)
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts", (it) => {
   it.effect("the service runs as a role with the grants of the page, and owns nothing", () =>
     Effect.gen(function* () {
       const database = yield* aBareDatabase
-      const options = optionsOf(database)
+      const options = toOptions(database)
       const asApp = { username: "messaging_app" }
       const statements = grants
         .replace("on database messaging", `on database ${database.database}`)
@@ -81,7 +81,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
   it.effect("a start that cannot be says why in one line, without the password", () =>
     Effect.gen(function* () {
       const database = yield* aDatabase
-      const options = optionsOf(database)
+      const options = toOptions(database)
       yield* administering(
         options,
         "create role needs_password login password 'right'",
@@ -119,7 +119,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
     Effect.gen(function* () {
       const database = yield* aDatabase
       const of = (url: string) =>
-        Effect.map(Effect.scoped(Effect.flip(Layer.build(Database.layer({ url })))), lineOf)
+        Effect.map(Effect.scoped(Effect.flip(Layer.build(Database.layer({ url })))), getLine)
       const host = `?host=${dirname(database.path)}`
       const at = `postgres://postgres@localhost/${database.database}${host}`
       for (const [url, reason] of [
@@ -158,9 +158,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
   it.effect.each(barePasswords)("a password that is not percent-encoded is not shown: %s", (url) =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.scoped(Layer.build(Database.layer({ url }))))
-      assert.match(lineOf(error), /percent-encode the password/)
+      assert.match(getLine(error), /percent-encode the password/)
       assert.deepStrictEqual(hostsIn(url), [])
-      assert.notMatch(String(error) + lineOf(error), /topsecret|w#rd/)
+      assert.notMatch(String(error) + getLine(error), /topsecret|w#rd/)
     }),
   )
 
@@ -189,9 +189,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
           encoding: "UTF8",
           found: "messaging",
         }
-        const of = (given: Partial<Surroundings>) => {
+        const of = (overrides: Partial<Surroundings>) => {
           const connection = {
-            query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
+            query: () => Effect.succeed({ rows: [{ ...answers, ...overrides }] }),
             queryValues: () => Effect.succeed([]),
             pin: Effect.never,
           }
@@ -200,19 +200,19 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
         }
         const kept = "force_generic_plan"
         assert.match(
-          lineOf(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
+          getLine(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
           /is a standby in recovery: name the primary/,
         )
         assert.match(
-          lineOf(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
+          getLine(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
           /a pooler such as pgbouncer dropped them/,
         )
         assert.match(
-          lineOf(yield* Effect.flip(of({ isReadOnly: true, planCacheMode: kept }))),
+          getLine(yield* Effect.flip(of({ isReadOnly: true, planCacheMode: kept }))),
           /^default_transaction_read_only is on, /,
         )
         for (const encoding of ["SQL_ASCII", "LATIN1", "WIN1252", "EUC_JP", "MULE_INTERNAL"]) {
-          const line = lineOf(yield* Effect.flip(of({ encoding, planCacheMode: kept })))
+          const line = getLine(yield* Effect.flip(of({ encoding, planCacheMode: kept })))
           assert.include(line, `its encoding is ${encoding}, which`)
           assert.include(line, "encoding 'UTF8'")
         }
@@ -234,7 +234,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
         use: (run) => run(connection),
       }
       const error = yield* Effect.flip(fromConnections(pool, defaultLimits, { joinable: true }))
-      assert.strictEqual(lineOf(error), "PostgreSQL 15 or newer is needed, and this is 14.9")
+      assert.strictEqual(getLine(error), "PostgreSQL 15 or newer is needed, and this is 14.9")
     }),
   )
 })

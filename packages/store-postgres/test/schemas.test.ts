@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, aWorkspace } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { relations } from "../src/database/Schema.ts"
-import { aBareDatabase, aDatabase, aDoor, aProcess } from "./databases.ts"
+import { aBareDatabase, aDatabase, aDatabaseClient, aProcess } from "./databases.ts"
 import { Store } from "@messaging-service/core"
 
 const isEmpty = Store.use(({ workspaces: store }) => store.isEmpty)
@@ -13,13 +13,13 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("the schema", (it)
     Effect.gen(function* () {
       const database = yield* aDatabase
       yield* aProcess(database)
-      const door = yield* aDoor(database)
-      const rows = yield* door.query<{ readonly name: string }>(
+      const client = yield* aDatabaseClient(database)
+      const rows = yield* client.query<{ readonly name: string }>(
         "tables",
         "select tablename::text as name from pg_tables where schemaname = 'messaging'",
       )
       assert.deepStrictEqual(rows.map(({ name }) => name).toSorted(), relations.toSorted())
-      const elsewhere = yield* door.query(
+      const elsewhere = yield* client.query(
         "others",
         `select c.relname from pg_class c
            where c.relnamespace = 'public'::regnamespace

@@ -2,7 +2,7 @@
 import { sharePostgres } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer } from "../src/index.ts"
-import { optionsOf } from "./databases.ts"
+import { toOptions } from "./databases.ts"
 
 export const setup = () =>
-  sharePostgres((database) => Effect.scoped(Layer.build(layer(optionsOf(database)))))
+  sharePostgres((database) => Effect.scoped(Layer.build(layer(toOptions(database)))))

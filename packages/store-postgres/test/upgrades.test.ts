@@ -15,14 +15,14 @@ import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer, Schedule } from "effect"
 import type { Context } from "effect"
 import { Database } from "../src/database/Database.ts"
-import { layerStoresOf, storesOn } from "../src/PostgresService.ts"
-import { aDatabase, aDoor, aProcess, optionsOf } from "./databases.ts"
+import { layerStoresFor, storesOn } from "../src/PostgresService.ts"
+import { aDatabase, aDatabaseClient, aProcess, toOptions } from "./databases.ts"
 import type { Stores } from "./databases.ts"
 import { later } from "./laterVersion.ts"
 
 /** A process of the later version. */
 const aLaterProcess = (database: TestDatabase) =>
-  Layer.build(storesOn(layerStoresOf(later), Database.layer(optionsOf(database))))
+  Layer.build(storesOn(layerStoresFor(later), Database.layer(toOptions(database))))
 
 const range = (length: number) => Array.from({ length }, (_, index) => index)
 
@@ -95,10 +95,10 @@ const upgradeAndBack = (database: TestDatabase) =>
         })
       })
     const untilSent = (more: number) => {
-      const wanted = tally.sent + more
+      const expected = tally.sent + more
       return Effect.repeat(Effect.void, {
         schedule: Schedule.spaced(10),
-        until: () => tally.sent >= wanted,
+        until: () => tally.sent >= expected,
       })
     }
 
@@ -127,8 +127,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("an upgrade", (it
       const database = yield* aDatabase
       const tally = yield* Effect.scoped(upgradeAndBack(database))
       // Counts of deadlocks are known when the connections have closed.
-      const door = yield* aDoor(database)
-      const [counts] = yield* door.query<Tally & { readonly deadlocks: number }>(
+      const client = yield* aDatabaseClient(database)
+      const [counts] = yield* client.query<Tally & { readonly deadlocks: number }>(
         "count",
         `select
              count(*)::integer as accepted,

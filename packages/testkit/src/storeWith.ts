@@ -34,8 +34,8 @@ const unexpected = (operation: string) => {
   )
 }
 
-const onlyWith = (namespace: string, given: object): object =>
-  new Proxy(given, {
+const onlyWith = (namespace: string, input: object): object =>
+  new Proxy(input, {
     get: (target, method) =>
       Reflect.get(target, method) ?? unexpected(`${namespace}.${String(method)}`),
   })

@@ -62,7 +62,7 @@ const choose = async (): Promise<string> => {
 }
 
 /** An empty directory. `onDisk` is for tests that measure a disk or wait for one. */
-export const temporaryDirectoryOf = ({ onDisk = false }: { readonly onDisk?: boolean } = {}) =>
+export const getTemporaryDirectory = ({ onDisk = false }: { readonly onDisk?: boolean } = {}) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const parent = onDisk ? tmpdir() : await (chosen ??= choose())

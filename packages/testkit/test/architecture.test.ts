@@ -30,7 +30,7 @@ class Judgement extends Context.Service<
     Judgement,
     Effect.gen(function* () {
       const samples = [...breaches, ...permitted]
-      const fileOf = (sample: Sample) => `${sample.room}/sample${samples.indexOf(sample)}.ts`
+      const toFileName = (sample: Sample) => `${sample.room}/sample${samples.indexOf(sample)}.ts`
       const house = yield* Effect.acquireRelease(
         Effect.promise(() => mkdtemp(join(tmpdir(), "architecture-"))),
         (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
@@ -39,7 +39,7 @@ class Judgement extends Context.Service<
         await cp(join(root, ".oxlintrc.json"), join(house, ".oxlintrc.json"))
         await cp(join(root, ".oxlint"), join(house, ".oxlint"), { recursive: true })
         for (const sample of samples) {
-          const file = join(house, fileOf(sample))
+          const file = join(house, toFileName(sample))
           await mkdir(dirname(file), { recursive: true })
           await writeFile(file, `${sample.source}\n`)
           if (sample.neighbour === undefined) continue
@@ -58,7 +58,9 @@ class Judgement extends Context.Service<
       const { diagnostics } = yield* Schema.decodeEffect(Output)(output)
       return {
         rulesAgainst: (sample) =>
-          diagnostics.filter(({ filename }) => filename === fileOf(sample)).map(({ code }) => code),
+          diagnostics
+            .filter(({ filename }) => filename === toFileName(sample))
+            .map(({ code }) => code),
       }
     }),
   )

@@ -34,10 +34,10 @@ const underTheService = [
 ]
 const outside = ["client", "whatsapp-server", "telegram-server"]
 
-const linesOf = (count: number): string =>
-  Array.from({ length: count }, (_, place) => `export const line${place} = ${place}`).join("\n")
+const makeLines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `export const line${index} = ${index}`).join("\n")
 
-const functionOf = (count: number): string =>
+const makeFunction = (count: number): string =>
   `export const it = () => {\n${"// Why.\n\nit()\n".repeat(count - 2)}}`
 
 export const breaches: ReadonlyArray<Breach> = [
@@ -304,13 +304,13 @@ export const breaches: ReadonlyArray<Breach> = [
   {
     does: "a file of more than 1,000 lines",
     room: "packages/http/test",
-    source: linesOf(1001),
+    source: makeLines(1001),
     rule: "eslint(max-lines)",
   },
   {
     does: "a function of more than 70 lines",
     room: "packages/http/src",
-    source: functionOf(71),
+    source: makeFunction(71),
     rule: "eslint(max-lines-per-function)",
   },
 ]
@@ -319,12 +319,12 @@ export const permitted: ReadonlyArray<Sample> = [
   {
     does: "a file of 1,000 lines",
     room: "packages/http/test",
-    source: linesOf(1000),
+    source: makeLines(1000),
   },
   {
     does: "a function of 70 lines, comments and blank lines aside",
     room: "packages/http/src",
-    source: functionOf(70),
+    source: makeFunction(70),
   },
   {
     does: "a program that does something when it is loaded",

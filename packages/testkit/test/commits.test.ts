@@ -2,10 +2,10 @@
 import { assert, it } from "@effect/vitest"
 import { resolve } from "node:path"
 
-const { revisionsOf, subjectProblem } = (await import(
+const { listRevisions, subjectProblem } = (await import(
   resolve(import.meta.dirname, "../../../.ci/lintCommits.ts")
 )) as {
-  readonly revisionsOf: (range: string) => ReadonlyArray<string>
+  readonly listRevisions: (range: string) => ReadonlyArray<string>
   readonly subjectProblem: (subject: string) => string | undefined
 }
 
@@ -36,6 +36,6 @@ it.each([
 })
 
 it("checks a range as a whole, and the last commit of a new branch", () => {
-  assert.deepStrictEqual(revisionsOf("1f2e3d..HEAD"), ["1f2e3d..HEAD"])
-  assert.deepStrictEqual(revisionsOf(`${"0".repeat(40)}..a1b2c3`), ["-1", "a1b2c3"])
+  assert.deepStrictEqual(listRevisions("1f2e3d..HEAD"), ["1f2e3d..HEAD"])
+  assert.deepStrictEqual(listRevisions(`${"0".repeat(40)}..a1b2c3`), ["-1", "a1b2c3"])
 })

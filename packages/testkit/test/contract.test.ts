@@ -16,7 +16,7 @@ interface File {
 }
 
 /** Files of the repository by patterns from its root; no dependencies or builds. */
-const filesOf = (...patterns: ReadonlyArray<string>) =>
+const listFiles = (...patterns: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const files: Array<File> = []
     for await (const path of glob([...patterns], { cwd: root })) {
@@ -26,12 +26,12 @@ const filesOf = (...patterns: ReadonlyArray<string>) =>
     return files
   })
 
-const headingsOf = ({ text }: File): ReadonlyArray<string> =>
+const findHeadings = ({ text }: File): ReadonlyArray<string> =>
   [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading)
 
-const sources = filesOf("packages/*/{src,test}/**/*.ts", "apps/*/{src,test}/**/*.ts")
-const chapters = filesOf("docs/contract.md", "docs/contract/*.md")
-const pages = filesOf("*.md", "docs/**/*.md", "apps/*/*.md", "packages/*/*.md")
+const sources = listFiles("packages/*/{src,test}/**/*.ts", "apps/*/{src,test}/**/*.ts")
+const chapters = listFiles("docs/contract.md", "docs/contract/*.md")
+const pages = listFiles("*.md", "docs/**/*.md", "apps/*/*.md", "packages/*/*.md")
 
 /** A comment's text without its line marks. */
 const unwrapped = (text: string): string => text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/) ?/g, " ")
@@ -46,7 +46,7 @@ const namedIn = ({ text }: File): ReadonlyArray<string> =>
 
 it.effect("every section of the contract that a comment names is there", () =>
   Effect.gen(function* () {
-    const sections = new Set((yield* chapters).flatMap(headingsOf))
+    const sections = new Set((yield* chapters).flatMap(findHeadings))
     const named = (yield* sources).flatMap((file) =>
       namedIn(file).map((section) => ({ path: file.path, section })),
     )
@@ -59,7 +59,7 @@ it.effect("every section of the contract that a comment names is there", () =>
 )
 
 /** Comments whole: blocks, and lines that follow one another. */
-const commentsOf = ({ text }: File): ReadonlyArray<string> =>
+const findComments = ({ text }: File): ReadonlyArray<string> =>
   [...text.matchAll(/\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+/gm)].map(([comment]) =>
     unwrapped(comment),
   )
@@ -71,7 +71,7 @@ const mention =
 it.effect("every comment that speaks of the contract says which section", () =>
   Effect.gen(function* () {
     const comments = (yield* sources).flatMap((file) =>
-      commentsOf(file).map((comment) => ({ path: file.path, comment })),
+      findComments(file).map((comment) => ({ path: file.path, comment })),
     )
     assert.isAtLeast(comments.length, 1000)
     assert.deepStrictEqual(
@@ -94,13 +94,13 @@ it.effect("no comment names a document that is not in the repository", () =>
 
 it.effect("no section of the contract shares its name with another", () =>
   Effect.gen(function* () {
-    const names = (yield* chapters).flatMap(headingsOf)
+    const names = (yield* chapters).flatMap(findHeadings)
     assert.deepStrictEqual(names.toSorted(), [...new Set(names)].toSorted())
   }),
 )
 
 /** The anchor of a heading, as GitHub makes it. */
-const anchorOf = (heading: string): string =>
+const toAnchor = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
@@ -110,7 +110,7 @@ it.effect("every link between pages leads to a page and a heading that are there
   Effect.gen(function* () {
     const all = yield* pages
     const anchors = new Map(
-      all.map((file) => [file.path, new Set(headingsOf(file).map(anchorOf))] as const),
+      all.map((file) => [file.path, new Set(findHeadings(file).map(toAnchor))] as const),
     )
     const broken = all.flatMap(({ path, text }) =>
       [...text.matchAll(/\]\(([^):#]*\.md)?(?:#([^)]+))?\)/g)]

@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, "../../..")
 const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
 
 /** A package's exports, by the path behind its name. */
-const entriesOf = (folder: string): ReadonlyArray<readonly [specifier: string, file: string]> => {
+const listEntries = (folder: string): ReadonlyArray<readonly [specifier: string, file: string]> => {
   const { exports, name } = JSON.parse(read(`${folder}/package.json`)) as {
     readonly name: string
     readonly exports: Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ const entriesOf = (folder: string): ReadonlyArray<readonly [specifier: string, f
   )
 }
 
-const all = globSync("packages/*", { cwd: root }).flatMap(entriesOf)
+const all = globSync("packages/*", { cwd: root }).flatMap(listEntries)
 
 it.effect.each(all)("%s names what it exports", ([, file]) =>
   Effect.sync(() => assert.notMatch(read(file), /export \* from/)),
@@ -45,7 +45,7 @@ const exportedBy = (file: string): ReadonlyArray<string> =>
   )
 
 /** A text's use of a module: its imported names, and those of the module as a whole. */
-const usedOf = (specifier: string, text: string): ReadonlyArray<string> =>
+const findUsed = (specifier: string, text: string): ReadonlyArray<string> =>
   [...text.matchAll(/import (?:type )?(?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)"/g)]
     .filter(([, , , from]) => from === specifier)
     .flatMap(([, braces, whole = ""]) =>
@@ -61,7 +61,7 @@ const shown = globSync(
 
 it.effect.each(entryPoints)("%s has what the READMEs and the examples use of it", ([name, file]) =>
   Effect.sync(() => {
-    const used = shown.flatMap((page) => usedOf(name, read(page)))
+    const used = shown.flatMap((page) => findUsed(name, read(page)))
     assert.isNotEmpty(used)
     assert.includeMembers([...exportedBy(file)], used)
   }),
@@ -80,10 +80,10 @@ it("the core exports each name that the linter refuses to adapters", () => {
 })
 
 const filesOfTransports = [
-  "Hold",
   "LibraryGuard",
   "LiveNumbers",
   "NumberOwnership",
+  "SessionAccess",
   "Sessions",
   "Shards",
   "SimulatedPhones",

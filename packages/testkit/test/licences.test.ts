@@ -34,13 +34,13 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-const manifestOf = (folder: string): Manifest =>
+const readManifest = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
 
 /** The path of a package's dependency; null if it is not installed here, as for other machines. */
 const find = (folder: string, name: string): string | null => {
-  const place = join(folder, "node_modules", name)
-  if (existsSync(join(place, "package.json"))) return realpathSync(place)
+  const path = join(folder, "node_modules", name)
+  if (existsSync(join(path, "package.json"))) return realpathSync(path)
   return dirname(folder) === folder ? null : find(dirname(folder), name)
 }
 
@@ -56,26 +56,26 @@ interface Foreign {
 const broughtBy = (folder: string): ReadonlyArray<Foreign> => {
   const found = new Map<string, Foreign>()
   const missing: Array<string> = []
-  const look = (at: string): void => {
-    const manifest = manifestOf(at)
+  const check = (at: string): void => {
+    const manifest = readManifest(at)
     const needed = Object.keys(manifest.dependencies ?? {})
     for (const name of new Set([
       ...needed,
       ...Object.keys(manifest.optionalDependencies ?? {}),
       ...Object.keys(manifest.peerDependencies ?? {}),
     ])) {
-      const place = find(at, name)
-      if (place === null && needed.includes(name)) missing.push(`${name} of ${at}`)
-      if (place === null || found.has(place)) continue
-      const there = manifestOf(place)
+      const path = find(at, name)
+      if (path === null && needed.includes(name)) missing.push(`${name} of ${at}`)
+      if (path === null || found.has(path)) continue
+      const there = readManifest(path)
       if (ofOurs(there)) continue
       const { license, licenses = [] } = there
       const licence = license ?? licenses.map(({ type }) => type).join(" OR ")
-      found.set(place, { folder: place, name, licence })
-      look(place)
+      found.set(path, { folder: path, name, licence })
+      check(path)
     }
   }
-  look(folder)
+  check(folder)
   assert.deepStrictEqual(missing, [])
   return [...found.values()]
 }
@@ -91,9 +91,10 @@ const shipped = ["packages", "apps"]
   .flatMap((room) => readdirSync(join(top, room)).map((name) => join(top, room, name)))
   .filter((folder) => existsSync(join(folder, "package.json")))
   .filter(
-    (folder) => manifestOf(folder).private !== true || /apps\/(?:server|worker|cli)$/.test(folder),
+    (folder) =>
+      readManifest(folder).private !== true || /apps\/(?:server|worker|cli)$/.test(folder),
   )
-  .map((folder) => ({ name: manifestOf(folder).name ?? "", folder, brings: broughtBy(folder) }))
+  .map((folder) => ({ name: readManifest(folder).name ?? "", folder, brings: broughtBy(folder) }))
 
 describe("the licences of what comes with our packages", () => {
   it("are allowed, apart from the listed exceptions", () => {

@@ -13,7 +13,7 @@ const aProgram = Effect.fnUntraced(function* (text: string) {
 })
 
 const complaint = (program: processes.ServiceProcess) =>
-  Effect.map(Effect.flip(program.says(/ready/)), ({ message }) => message)
+  Effect.map(Effect.flip(program.awaitOutput(/ready/)), ({ message }) => message)
 
 describe("waiting for a line of a program", () => {
   it.effect("fails once the program ends without it, with all its output", () =>
@@ -38,7 +38,7 @@ describe("waiting for a line of a program", () => {
         child.unref()
         console.log("child", child.pid)
       `)
-      const [, child] = yield* program.says(/child (\d+)/)
+      const [, child] = yield* program.awaitOutput(/child (\d+)/)
       yield* Effect.addFinalizer(() => Effect.sync(() => process.kill(Number(child))))
       assert.match(yield* complaint(program), /ended before ready\nchild \d+\n/)
     }),
@@ -47,7 +47,7 @@ describe("waiting for a line of a program", () => {
   it.effect("finds what the program said last", () =>
     Effect.gen(function* () {
       const program = yield* aProgram(`console.log("word ".repeat(20_000) + "ready")`)
-      yield* program.says(/ready/)
+      yield* program.awaitOutput(/ready/)
       assert.lengthOf((yield* program.ended).stdout, 100_006)
     }),
   )

@@ -12,16 +12,16 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-const { dated, inOrder, notesOf, someOf, tagProblems } = (await import(
+const { dated, inOrder, findNotes, selectSome, tagProblems } = (await import(
   resolve(root, ".ci/release.ts")
 )) as {
   readonly dated: (changelog: string, version: string, day: string) => string
   readonly inOrder: (own: ReadonlyArray<Manifest>) => ReadonlyArray<string>
-  readonly someOf: (
+  readonly selectSome: (
     own: ReadonlyArray<Manifest>,
     names: ReadonlyArray<string>,
   ) => ReadonlyArray<Manifest>
-  readonly notesOf: (changelog: string, heading: string) => string | undefined
+  readonly findNotes: (changelog: string, heading: string) => string | undefined
   readonly tagProblems: (
     tag: string,
     own: ReadonlyArray<Manifest>,
@@ -76,10 +76,10 @@ describe("a tag", () => {
 
 describe("the changelog", () => {
   it("gives a heading's own lines, and the repository's has some", () => {
-    assert.strictEqual(notesOf(changelog, "1.2.3"), "- Messages.")
-    assert.strictEqual(notesOf(changelog, "Unreleased"), "")
-    assert.isUndefined(notesOf(changelog, "1.2.4"))
-    assert.isNotEmpty(notesOf(readFileSync(resolve(root, "CHANGELOG.md"), "utf8"), "Unreleased"))
+    assert.strictEqual(findNotes(changelog, "1.2.3"), "- Messages.")
+    assert.strictEqual(findNotes(changelog, "Unreleased"), "")
+    assert.isUndefined(findNotes(changelog, "1.2.4"))
+    assert.isNotEmpty(findNotes(readFileSync(resolve(root, "CHANGELOG.md"), "utf8"), "Unreleased"))
   })
 
   it("gets what was unreleased under the version, and refuses nothing", () => {
@@ -111,14 +111,14 @@ describe("what is built", () => {
   }))
 
   it("is everything, or what is named", () => {
-    assert.deepStrictEqual(someOf(packages, []), packages)
+    assert.deepStrictEqual(selectSome(packages, []), packages)
     assert.deepStrictEqual(
-      someOf(packages, ["server", "@messaging-service/core"]).map(({ name }) => name),
+      selectSome(packages, ["server", "@messaging-service/core"]).map(({ name }) => name),
       ["@messaging-service/core", "@messaging-service/server"],
     )
   })
 
   it("is nothing when a name is unknown", () => {
-    assert.throws(() => someOf(packages, ["core", "sever"]), /@messaging-service\/sever$/)
+    assert.throws(() => selectSome(packages, ["core", "sever"]), /@messaging-service\/sever$/)
   })
 })

@@ -37,7 +37,7 @@ const there = names.filter((name) => !missing.includes(name))
 const aRegistry = Effect.acquireRelease(
   Effect.promise(
     () =>
-      new Promise<{ readonly url: string; readonly close: () => void }>((made) => {
+      new Promise<{ readonly url: string; readonly close: () => void }>((create) => {
         const server = createServer((request, response) => {
           const name = decodeURIComponent((request.url ?? "").slice(1).split("?")[0] ?? "")
           const isKnown = request.method === "GET" && there.includes(name)
@@ -55,7 +55,7 @@ const aRegistry = Effect.acquireRelease(
         })
         server.listen(0, "127.0.0.1", () => {
           const { port } = server.address() as AddressInfo
-          made({ url: `http://127.0.0.1:${port}/`, close: () => server.closeAllConnections() })
+          create({ url: `http://127.0.0.1:${port}/`, close: () => server.closeAllConnections() })
         })
       }),
   ),

@@ -161,7 +161,7 @@ it.effect.each(onceInSql)("%s: rules.sql says it, and nothing else", ([, words])
 )
 
 /** The files of a store, by their names below its `src`; generated ones aside. */
-const sourcesOf = (store: string): ReadonlyArray<readonly [file: string, code: string]> => {
+const listSources = (store: string): ReadonlyArray<readonly [file: string, code: string]> => {
   const folder = resolve(root, `packages/${store}/src`)
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".generated.ts"))
@@ -171,7 +171,7 @@ const sourcesOf = (store: string): ReadonlyArray<readonly [file: string, code: s
 const namedRules = new Set(rules.flatMap(({ core }) => core.flatMap((home) => home.names)))
 
 /** Functions of the core that the memory store calls and that decide nothing. */
-const decideNothing = new Set(["contentOf"])
+const decideNothing = new Set(["getContent"])
 
 it.effect("every function of the core that the memory store runs is in the table", () =>
   Effect.sync(() => {
@@ -180,7 +180,7 @@ it.effect("every function of the core that the memory store runs is in the table
         typeof one === "function" && /^[a-z]/.test(name) ? name : [],
       ),
     )
-    const run = sourcesOf("store-memory").flatMap(([file, code]) =>
+    const run = listSources("store-memory").flatMap(([file, code]) =>
       importedFrom(code, "@messaging-service/core").flatMap((name) =>
         functions.has(name) && !decideNothing.has(name) ? { file, name } : [],
       ),
@@ -224,10 +224,10 @@ const noRules = new Set([
 
 it.effect("every rule of rules.sql is in the table", () =>
   Effect.sync(() => {
-    const made = [...sqlHome("sql/rules.sql").matchAll(/create function (\w+)/g)]
+    const created = [...sqlHome("sql/rules.sql").matchAll(/create function (\w+)/g)]
     const listed = new Set(rules.flatMap(({ sql }) => sql.flatMap(({ names }) => names)))
-    assert.isAbove(made.length, 60)
-    for (const [, name = ""] of made) {
+    assert.isAbove(created.length, 60)
+    for (const [, name = ""] of created) {
       assert.isTrue(listed.has(name) !== noRules.has(name), name)
     }
   }),
@@ -251,7 +251,7 @@ const momentOrLimit =
   /(^|[.$_a-z)])(now|before|since|until|limit|limit_bytes|limitBytes)$|[a-z](At|Until|Since|Before)$/
 
 it.effect.each([
-  ["store-memory", sourcesOf("store-memory")],
+  ["store-memory", listSources("store-memory")],
   ["store-postgres", sqlTexts],
 ] as const)(
   "%s compares moments and limits only where it runs a rule, or as it was asked",
@@ -278,8 +278,8 @@ it.effect.each([
 it.effect("every comparison is named in the table", () =>
   Effect.sync(() => {
     const listed = new Set(rules.flatMap(({ tests }) => tests))
-    const made = [...compared.matchAll(/it\.effect\("([^"]+)"/g)].map(([, name]) => name ?? "")
-    assert.isNotEmpty(made)
-    for (const name of made) assert.isTrue(listed.has(name), name)
+    const created = [...compared.matchAll(/it\.effect\("([^"]+)"/g)].map(([, name]) => name ?? "")
+    assert.isNotEmpty(created)
+    for (const name of created) assert.isTrue(listed.has(name), name)
   }),
 )

@@ -5,19 +5,19 @@ import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { mkdir, readdir, utimes } from "node:fs/promises"
 import { join } from "node:path"
-import { removeLeft, temporaryDirectoryOf } from "../src/temporary.ts"
+import { removeLeft, getTemporaryDirectory } from "../src/temporary.ts"
 
 it.live("are gone with their scope", () =>
   Effect.gen(function* () {
-    const made = yield* Effect.scoped(
+    const created = yield* Effect.scoped(
       Effect.gen(function* () {
-        const directory = yield* temporaryDirectoryOf()
+        const directory = yield* getTemporaryDirectory()
         yield* Effect.promise(() => mkdir(join(directory, "database")))
-        return [directory, yield* temporaryDirectoryOf({ onDisk: true })]
+        return [directory, yield* getTemporaryDirectory({ onDisk: true })]
       }),
     )
     assert.deepStrictEqual(
-      made.map((directory) => existsSync(directory)),
+      created.map((directory) => existsSync(directory)),
       [false, false],
     )
   }),
@@ -25,7 +25,7 @@ it.live("are gone with their scope", () =>
 
 it.live("of a killed process go an hour later, and nothing else", () =>
   Effect.gen(function* () {
-    const parent = yield* temporaryDirectoryOf()
+    const parent = yield* getTemporaryDirectory()
     const { pid } = spawnSync(process.execPath, ["--version"])
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const kept = [

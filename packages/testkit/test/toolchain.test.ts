@@ -98,7 +98,7 @@ for (const file of [
 }
 
 /** Code of a page: its blocks and backquoted texts. */
-const codeOf = (text: string): ReadonlyArray<string> =>
+const findCode = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/```\w*\n([^]*?)```|`([^`\n]+)`/g)].map(
     ([, block, inline]) => block ?? inline ?? "",
   )
@@ -110,7 +110,7 @@ const allScripts = ["package.json", ...globSync("{apps,packages}/*/package.json"
 
 it.effect.each(pages)("%s names existing scripts", (page) =>
   Effect.gen(function* () {
-    const commands = codeOf(yield* read(page)).flatMap((code) => [
+    const commands = findCode(yield* read(page)).flatMap((code) => [
       ...code.matchAll(/(?:^|[\s&;])pnpm (?:run )?([a-z][\w:]*)/gm),
     ])
     for (const [, script = ""] of commands) assert.include([...ofPnpm, ...allScripts], script)

@@ -12,17 +12,17 @@ const { failedFiles, mayBeUnstable } = (await import(
   ) => boolean
 }
 
-const reportOf = (...files: ReadonlyArray<readonly [name: string, status: string]>) =>
+const makeReport = (...files: ReadonlyArray<readonly [name: string, status: string]>) =>
   JSON.stringify({ testResults: files.map(([name, status]) => ({ name, status })) })
 
 describe("failed test files", () => {
   it("are those whose tests or hooks failed", () => {
-    const report = reportOf(["a.test.ts", "failed"], ["b.test.ts", "passed"])
+    const report = makeReport(["a.test.ts", "failed"], ["b.test.ts", "passed"])
     assert.deepStrictEqual(failedFiles(report), ["a.test.ts"])
   })
 
   it("are unknown when the runner failed without one", () => {
-    assert.isNull(failedFiles(reportOf(["a.test.ts", "passed"])))
+    assert.isNull(failedFiles(makeReport(["a.test.ts", "passed"])))
   })
 
   it("run once more, at most three of a whole run", () => {

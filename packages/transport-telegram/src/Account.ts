@@ -4,7 +4,7 @@
  */
 import {
   logFailure,
-  makeHold,
+  makeSessionAccess,
   makeLiveNumbers,
   NumberOwnership,
   NumberProxies,
@@ -459,10 +459,10 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     // A login is unfinished, or no application is configured.
     if (text === null || credentials?.kind !== "account" || application === null) return null
     yield* reseal(vault, numberId, text)
-    const { leavePlace, proxy } = yield* connecting.ready
+    const { releaseSlot, proxy } = yield* connecting.ready
     // The last writes come after the number was released and before another worker has it.
     const mayFinish = () => ownership.finishes(numberId)
-    const access = makeHold(mayFinish)
+    const access = makeSessionAccess(mayFinish)
     yield* Effect.addFinalizer(() => Effect.sync(access.letGo))
     const keyStorage = writeBehind(vaultKeyStorage(vault, numberId, run, access, connecting.wrote))
     yield* Effect.addFinalizer(() => Effect.promise(() => keyStorage.end(mayFinish())))
@@ -477,7 +477,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
       failed: () => void Queue.offerUnsafe(events, { _tag: "Failed", isRefused: false }),
     })
     // The library keeps trying while Telegram is away; others need not wait for that.
-    yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
+    yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), releaseSlot))
     const usernames = makeUsernames(keyStorage, storage.peers)
     const account = { live, connecting, client, usernames, phone: credentials.phone, events }
     return yield* listen(settings, clock, account, keyStorage)

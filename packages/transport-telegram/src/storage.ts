@@ -3,7 +3,7 @@
  * login keeps the same in memory. `writeBehind` caches keys and delays writes that may be a second late.
  */
 import type {
-  Hold,
+  SessionAccess,
   KeyChange,
   NumberId,
   SessionVault,
@@ -179,7 +179,7 @@ export const vaultKeyStorage = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
-  access: Hold,
+  access: SessionAccess,
   wrote: (keys: number) => void,
 ): KeyStorage => ({
   read: async (type, id) => {

@@ -58,10 +58,10 @@ const layerRemoteServer = Layer.effect(
       recipients: [
         {
           target: { kind: "phone", phone: phone(`+${recipient.digits}`) },
-          shownAs: recipient.digits,
+          displayedAs: recipient.digits,
         },
-        { target: { kind: "username", username: "recipient_two" }, shownAs: other.digits },
-        { target: { kind: "user_id", userId: other.id }, shownAs: other.digits },
+        { target: { kind: "username", username: "recipient_two" }, displayedAs: other.digits },
+        { target: { kind: "user_id", userId: other.id }, displayedAs: other.digits },
       ],
       strangers: [
         {

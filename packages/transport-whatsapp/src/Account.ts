@@ -204,7 +204,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
     if (device === null) return { _tag: "Stop", reason: "logged_out", wipe: false } as const
     yield* Effect.addFinalizer(() => Effect.sync(device.letGo))
     // Report a new link's fate only once the core has accepted the link.
-    if (isUnconfirmed(device.auth.creds)) live.told = false
+    if (isUnconfirmed(device.auth.creds)) live.isReported = false
     const { proxy } = yield* connecting.ready
     const connection = yield* openConnection(settings, {
       auth: device.auth,
@@ -248,8 +248,8 @@ const make = Effect.fnUntraced(function* makeSessions(settings: WhatsAppSettings
 
   const announce = Effect.fnUntraced(function* announce(numberId: NumberId) {
     const live = numbers.find(numberId)
-    if (live === undefined || live.told || live.leaves) return
-    live.told = true
+    if (live === undefined || live.isReported || live.leaves) return
+    live.isReported = true
     const { reason, state } = live.status
     if (live.open !== null) {
       confirm(live.open.connection.credentials)
@@ -283,7 +283,7 @@ const make = Effect.fnUntraced(function* makeSessions(settings: WhatsAppSettings
     instead: ({ leavingSince, numberId, status }, live) => {
       // The linking attempt owns it.
       if (status === "connecting") return Effect.void
-      const isNew = leavingSince === null && live?.told === false
+      const isNew = leavingSince === null && live?.isReported === false
       return isNew ? settleLink(numberId, status) : null
     },
   })

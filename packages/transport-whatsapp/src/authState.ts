@@ -5,7 +5,7 @@
  * `keptKeys` bounds each type to the keys written last. The next message makes a dropped session again
  * from the recipient's pre-keys.
  */
-import { makeHold } from "@messaging-service/core"
+import { makeSessionAccess } from "@messaging-service/core"
 import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core"
 import { BufferJSON, initAuthCreds, proto } from "baileys"
 import type {
@@ -175,7 +175,7 @@ export const openDevice = (
   Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
     if (text === null) return null
     const creds = fromText(text)
-    const access = makeHold(isOwned)
+    const access = makeSessionAccess(isOwned)
     // Reads retry: the library takes a failed read for a missing key, and then skips a device or
     // refuses the whole message.
     const latest = latestKeys((type, ids) =>

@@ -337,8 +337,8 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
           Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),
         held: Effect.succeed(null),
         room: Effect.succeed(1),
-        hold: Effect.never,
-        holderOf: () => Effect.succeed(null),
+        run: Effect.never,
+        findOwner: () => Effect.succeed(null),
         holders: Effect.succeed(() => null),
       })
       yield* Effect.gen(function* () {

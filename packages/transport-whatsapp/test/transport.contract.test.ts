@@ -50,8 +50,8 @@ const layerRemoteServer = Layer.effect(
         return number.id
       }).pipe(Effect.orDie, Effect.provideContext(world)),
       recipients: [
-        { target: { kind: "phone", phone: phone(`+${recipient}`) }, shownAs: `+${recipient}` },
-        { target: { kind: "group", group: "Team" }, shownAs: "Team" },
+        { target: { kind: "phone", phone: phone(`+${recipient}`) }, displayedAs: `+${recipient}` },
+        { target: { kind: "group", group: "Team" }, displayedAs: "Team" },
       ],
       strangers: [
         {

@@ -79,7 +79,7 @@ from (
 ) r`
 
 /** What the work costs. Nothing else may use the cluster meanwhile. */
-export const costOf = Effect.fnUntraced(function* costOf<E, R>(
+export const measureCost = Effect.fnUntraced(function* measureCost<E, R>(
   database: BenchDatabase,
   work: Effect.Effect<unknown, E, R>,
 ) {
@@ -93,16 +93,16 @@ export const costOf = Effect.fnUntraced(function* costOf<E, R>(
   const ran = yield* one(statementsRun)
   yield* database.query(settled)
   const after = yield* one(statistics)
-  const made = yield* one(written, [before["at"], after["at"]])
+  const created = yield* one(written, [before["at"], after["at"]])
   const cost: Cost = {
-    wal: Number(made["bytes"]),
-    entries: Number(made["entries"]),
-    messageEntries: Number(made["message_entries"]),
+    wal: Number(created["bytes"]),
+    entries: Number(created["entries"]),
+    messageEntries: Number(created["message_entries"]),
     dead: Number(after["dead"]) - Number(before["dead"]),
     lanes: Number(after["lanes"]) - Number(before["lanes"]),
     buffers: Number(ran["buffers"]),
     statements: Number(ran["statements"]),
-    commits: Number(made["commits"]),
+    commits: Number(created["commits"]),
   }
   return cost
 })

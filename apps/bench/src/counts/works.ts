@@ -8,7 +8,7 @@ import { check, checkSent } from "../measuring/checks.ts"
 import type { CheckFailed } from "../measuring/checks.ts"
 import { openServiceQueue } from "../queues/service.ts"
 import { serveHttp, startLoad } from "../serving/processes.ts"
-import { costOf } from "./Cost.ts"
+import { measureCost } from "./Cost.ts"
 import type { Cost } from "./Cost.ts"
 
 export interface Counted {
@@ -57,7 +57,7 @@ const openDispatch = Effect.fnUntraced(function* openDispatch(
   return Effect.fnUntraced(function* dispatch(count: number, workers = 1) {
     yield* loadWaiting(database, count, { from: 1, to: numbers })
     let handedOver = 0
-    const cost = yield* costOf(
+    const cost = yield* measureCost(
       database,
       Effect.map(queue.dispatch(workers, count), (all) => (handedOver = all)),
     )
@@ -133,7 +133,7 @@ const postWork: Work = {
       ({ statuses }) => (accepted = statuses["202"] ?? 0),
     )
     yield* load
-    const cost = yield* costOf(database, load)
+    const cost = yield* measureCost(database, load)
     return perOne(cost, accepted, { statements: 1.9, messageEntries: 5.2 })
   }),
 }

@@ -2,7 +2,7 @@
  * The parameters of a batch's statements, as texts that need no more work: what remains is the
  * database's time.
  */
-import { modesSeenBy } from "@messaging-service/core"
+import { visibleModes } from "@messaging-service/core"
 import type { QuotaLimit } from "@messaging-service/core"
 
 const array = (values: ReadonlyArray<string | number | boolean | null>): string =>
@@ -28,7 +28,7 @@ export const batchParameters = (
     lockTimeout: 250,
     workspaceId: workspace,
     mode: "live",
-    received: modesSeenBy("live"),
+    received: visibleModes("live"),
     now,
     from: number,
     phones,

@@ -11,7 +11,7 @@ import { CheckFailed } from "../measuring/checks.ts"
 import type { Row } from "../measuring/Comparison.ts"
 import { layerService } from "../serving/service.ts"
 import { batchParameters } from "./batchParameters.ts"
-import { toCaller } from "./callerOf.ts"
+import { toCaller } from "./toCaller.ts"
 import type { Setup } from "../Setup.ts"
 import { storeOn } from "../Setup.ts"
 

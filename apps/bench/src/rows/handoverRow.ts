@@ -8,7 +8,7 @@ import type { Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
 import { layerService, noticingAcceptance } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
-import { toCaller } from "./callerOf.ts"
+import { toCaller } from "./toCaller.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
 
 /** Between two messages, so that the service has gone to sleep. Milliseconds. */

@@ -20,7 +20,7 @@ import { toFigures, median } from "../measuring/rounds.ts"
 import { layerService, noticingAcceptance } from "../serving/service.ts"
 import type { Setup, Sizes } from "../Setup.ts"
 import { storeOn } from "../Setup.ts"
-import { toCaller } from "./callerOf.ts"
+import { toCaller } from "./toCaller.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
 
 /** Between two single messages: a process reports work no more often than this. */

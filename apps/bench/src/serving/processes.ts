@@ -19,7 +19,7 @@ const serve = (program: string, database: TestDatabase, pool: number) =>
       PG_USER: database.username,
       PG_POOL: String(pool),
     })
-    const [, url = ""] = yield* server.says(/listening on (http\S+)/)
+    const [, url = ""] = yield* server.awaitOutput(/listening on (http\S+)/)
     return url
   }).pipe(Effect.mapError(({ message }) => new CheckFailed({ message })))
 

@@ -11,7 +11,7 @@ import { join, resolve } from "node:path"
 
 export const root = resolve(import.meta.dirname, "../../../..")
 
-export const textOf = (file: string): string => readFileSync(resolve(root, file), "utf8")
+export const readText = (file: string): string => readFileSync(resolve(root, file), "utf8")
 
 interface Manifest {
   readonly name: string
@@ -21,13 +21,13 @@ interface Manifest {
   readonly publishConfig?: { readonly exports: Readonly<Record<string, unknown>> }
 }
 
-const readManifest = (file: string): Manifest => JSON.parse(textOf(file))
+const readManifest = (file: string): Manifest => JSON.parse(readText(file))
 
 const manifests = globSync("packages/*/package.json", { cwd: root })
   .map(readManifest)
   .filter((manifest) => manifest.private !== true)
 
-export const manifestOf = (name: string): Manifest =>
+export const toManifest = (name: string): Manifest =>
   readManifest(`packages/${name.split("/")[1]}/package.json`)
 
 /** Every published package. */
@@ -44,7 +44,7 @@ export const heavy: ReadonlyArray<string> = published.filter(isHeavy)
 export const installed: ReadonlyArray<string> = published.filter((name) => !isHeavy(name))
 
 /** The importable names of these packages. */
-export const entryPointsOf = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+export const getEntryPoints = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
   manifests
     .filter(({ name }) => names.includes(name))
     .flatMap(({ name, publishConfig }) =>
@@ -53,7 +53,7 @@ export const entryPointsOf = (names: ReadonlyArray<string>): ReadonlyArray<strin
         .map((path) => join(name, path)),
     )
 
-export const entryPoints = entryPointsOf(installed)
+export const entryPoints = getEntryPoints(installed)
 
 class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   command: Schema.String,
@@ -147,7 +147,7 @@ const added = [
   "apps/examples/node_modules/@types/pg",
   "apps/examples/node_modules/pg",
 ].map((folder) => {
-  const { name, version } = JSON.parse(textOf(`${folder}/package.json`)) as Record<string, string>
+  const { name, version } = JSON.parse(readText(`${folder}/package.json`)) as Record<string, string>
   return `${name}@${version}`
 })
 

@@ -4,7 +4,7 @@ import { globSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { isBuiltin } from "node:module"
 import { join } from "node:path"
-import { entryPoints, heavy, installed, root, textOf } from "./Project.ts"
+import { entryPoints, heavy, installed, root, readText } from "./Project.ts"
 
 interface Snippet {
   /** Its page, and its index in that page. */
@@ -13,7 +13,7 @@ interface Snippet {
 }
 
 const toSnippets = (page: string): ReadonlyArray<Snippet> =>
-  [...textOf(page).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, program = ""], at) => ({
+  [...readText(page).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, program = ""], at) => ({
     file: `${page.replace(/\.md$/, "").replaceAll("/", "-")}-${at + 1}.ts`,
     program,
   }))

@@ -1,5 +1,5 @@
 /** The route of a request, by the document alone. */
-import { apiPartOf } from "@messaging-service/testkit/openapi"
+import { toApiPart } from "@messaging-service/testkit/openapi"
 import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 
@@ -15,7 +15,7 @@ export const getRoute = (document: ServiceDocument, { method, target }: Shot): R
   const [path = ""] = target.split("?", 1)
   const methods = document.at(path)
   return {
-    part: apiPartOf(path),
+    part: toApiPart(path),
     operation: methods?.get(method === "HEAD" ? "GET" : method),
     isKnownPath: methods !== undefined,
     methods: [...(methods?.keys() ?? [])],

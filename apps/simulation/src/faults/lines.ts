@@ -141,7 +141,7 @@ export class Switchboard {
     account.lines = [...before, line]
     process.whenDead(() => this.#forget(line))
     if (this.#replaces) for (const other of before) this.#end(other, "replaced")
-    for (const tick of account.untaken) this.#say(line, tick)
+    for (const tick of account.untaken) this.#emit(line, tick)
     return line
   }
 
@@ -171,10 +171,10 @@ export class Switchboard {
     if (account === undefined) return
     account.untaken = [...account.untaken, tick]
     const line = account.lines.at(-1)
-    if (line !== undefined) this.#say(line, tick)
+    if (line !== undefined) this.#emit(line, tick)
   }
 
-  #say(line: Line, tick: Tick): void {
+  #emit(line: Line, tick: Tick): void {
     const claimed = () => {
       const account = this.#accounts.get(tick.numberId)
       if (account === undefined) return

@@ -17,7 +17,7 @@ import { Effect, Stream } from "effect"
 import type { Context } from "effect"
 import { callIn, spawn } from "../calls.ts"
 import type { Coverage } from "../Coverage.ts"
-import { nameOf } from "../History.ts"
+import { toName } from "../History.ts"
 import type { Recorder } from "../History.ts"
 import type { CallKind, Fault, FaultPoints } from "./FaultPoints.ts"
 import type { Switchboard } from "./lines.ts"
@@ -39,7 +39,7 @@ export interface RemoteOptions {
 }
 
 const nameOfMessage = ({ text, to }: OutgoingMessage): string =>
-  nameOf(text, to.kind === "phone" ? to.phone : to.kind)
+  toName(text, to.kind === "phone" ? to.phone : to.kind)
 
 /** The messages that the remote server showed, and the listeners for its ticks. */
 export class Remote {
@@ -52,7 +52,7 @@ export class Remote {
   readonly #ticks: Chance
   readonly #restricted = new Map<NumberId, number>()
   /** Transport ids, each with the number that sent it. */
-  readonly #shown = new Map<TransportId, NumberId>()
+  readonly #visible = new Map<TransportId, NumberId>()
   readonly #listeners = new Map<Process, TakeEvent>()
   /** Whether ticks travel over the connections of numbers only, and not to every listener. */
   #usesLines: boolean
@@ -81,12 +81,12 @@ export class Remote {
   receive(message: OutgoingMessage, media: string | null): void {
     const { numberId, transportId } = message
     const name = nameOfMessage(message)
-    const isCopy = this.#shown.has(transportId)
+    const isCopy = this.#visible.has(transportId)
     if (isCopy && this.dropsCopies) {
       this.#record.note(`dropped ${name}`)
       return
     }
-    this.#shown.set(transportId, numberId)
+    this.#visible.set(transportId, numberId)
     this.#record.add({ _tag: "Shown", name, transportId, media }, `shown ${name}`)
     for (const status of ["delivered", "read"] as const) {
       // Early, late, twice, out of order, or never.
@@ -106,15 +106,15 @@ export class Remote {
     }
     const change = { _tag: "ConnectionChanged", numberId, phone: null, reason: null } as const
     this.#record.note(`the connection of ${numberId} breaks for ${millis} ms`)
-    this.#say({ ...change, status: "disconnected" })
+    this.#emit({ ...change, status: "disconnected" })
     this.#world.at(this.process, this.#world.now + millis, () =>
-      this.#say({ ...change, status: "connected" }),
+      this.#emit({ ...change, status: "connected" }),
     )
   }
 
   /** Repeats, for every shown message, that it was read. */
   readEverything(): void {
-    for (const [transportId, numberId] of this.#shown) this.#tick(numberId, transportId, "read")
+    for (const [transportId, numberId] of this.#visible) this.#tick(numberId, transportId, "read")
   }
 
   /** No process keeps connections any more. */
@@ -127,17 +127,19 @@ export class Remote {
       { _tag: "Ticked", number: numberId, transportId, status },
       `${status} ${transportId}`,
     )
-    this.#say({ _tag: "Tick", numberId, transportId, status })
+    this.#emit({ _tag: "Tick", numberId, transportId, status })
     const foreign = this.#faults.hits(this.process.name, "tick.foreign")
     if (foreign === null) return
-    const numbers = Array.from(new Set(this.#shown.values())).filter((other) => other !== numberId)
+    const numbers = Array.from(new Set(this.#visible.values())).filter(
+      (other) => other !== numberId,
+    )
     const other = numbers[foreign.below(Math.max(1, numbers.length))]
     if (other !== undefined) {
-      this.#say({ _tag: "Tick", numberId: other, transportId, status: "read" })
+      this.#emit({ _tag: "Tick", numberId: other, transportId, status: "read" })
     }
   }
 
-  #say(tick: TransportEvent): void {
+  #emit(tick: TransportEvent): void {
     if (this.#usesLines && tick._tag === "Tick") {
       this.board?.tick(tick)
       return
@@ -147,7 +149,7 @@ export class Remote {
     if (heard === undefined) {
       // The replacement process has not started yet.
       if (this.board !== null) {
-        this.#world.at(this.process, this.#world.now + second, () => this.#say(tick))
+        this.#world.at(this.process, this.#world.now + second, () => this.#emit(tick))
       }
       return
     }
@@ -252,7 +254,7 @@ const deliver = (
 const attempt = (
   wire: Wire,
   message: OutgoingMessage,
-  givenAt: number,
+  issuedAt: number,
   media: string | null,
 ): Effect.Effect<SendOutcome> =>
   Effect.suspend((): Effect.Effect<SendOutcome> => {
@@ -260,7 +262,7 @@ const attempt = (
     const { numberId: number, transportId } = message
     const name = nameOfMessage(message)
     record.add(
-      { _tag: "HandedOver", name, transportId, number, process: process.name, givenAt },
+      { _tag: "HandedOver", name, transportId, number, process: process.name, issuedAt },
       `${process.name} hands over ${name}`,
     )
     const back = drawLatency()

@@ -5,7 +5,7 @@ import type { TestControls } from "@messaging-service/store-memory"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"
 import type { Switchboard } from "../faults/lines.ts"
-import type { Answer, Ask, Entry, FinalReminder } from "../History.ts"
+import type { Answer, CallRequest, Entry, FinalReminder } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 
 /** The main workspace. */
@@ -34,7 +34,7 @@ export interface Stage {
   /** The world's time, epoch milliseconds. */
   readonly now: () => number
   /** Writes calls and answers into the history. */
-  recordRequest(request: Ask): number
+  recordRequest(request: CallRequest): number
   answered(call: number, answer: Answer): void
   /** Calls a live process; some callers hang up early, and their request continues. */
   callProcess<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>

@@ -3,7 +3,7 @@ import { Admission, Keys } from "@messaging-service/core"
 import type { Failure, KeyId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Lost } from "../calls.ts"
-import type { Answer, Ask, State } from "../History.ts"
+import type { Answer, CallRequest, State } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 import type { Stage } from "./Feature.ts"
 
@@ -27,7 +27,7 @@ export const getRefusal = (
 }
 
 export interface Asking<A> {
-  readonly request: Ask
+  readonly request: CallRequest
   readonly effect: Effect.Effect<A, Failure, Services>
   answer(value: A): Answer
   /** How often it repeats without an answer. */

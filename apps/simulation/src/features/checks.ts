@@ -1,13 +1,13 @@
 /** Number checks: lists of phones, some of them duplicated, repeated with the same key. */
 import { NumberChecks } from "@messaging-service/core"
 import { Effect, Result } from "effect"
-import type { Ask } from "../History.ts"
+import type { CallRequest } from "../History.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
 
 /** How often a caller repeats a request. */
 const tries = 8
 
-type Check = Extract<Ask, { readonly _tag: "Check" }>
+type Check = Extract<CallRequest, { readonly _tag: "Check" }>
 
 const check = (requested: Check) =>
   Effect.fnUntraced(function* (stage: Stage) {

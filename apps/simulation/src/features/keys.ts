@@ -1,7 +1,7 @@
 /** Keys that are used more often than allowed, and after they were revoked. */
 import { Admission } from "@messaging-service/core"
 import { Effect } from "effect"
-import { nameOf } from "../History.ts"
+import { toName } from "../History.ts"
 import { retryUntilAnswered, makeKey, revokeKey } from "./asking.ts"
 import { checkMessage, toPhone, send } from "./messages.ts"
 import type { Send } from "./messages.ts"
@@ -57,7 +57,7 @@ const planLimited = ({
       {
         at: after(),
         name: `read by key limited`,
-        perform: checkMessage("Read", nameOf(`m${chance.below(20)}`, toPhone(0)), limits),
+        perform: checkMessage("Read", toName(`m${chance.below(20)}`, toPhone(0)), limits),
       },
     )
   }

@@ -64,7 +64,7 @@ const scanned = (board: Switchboard | null, id: NumberId, phone: string) =>
     const attempt = yield* Store.use(({ numbers: store }) => store.getLinking(id))
     if (attempt === null) return null
     const progress = yield* makeLinkProgress
-    if (!(yield* progress.taken(attempt))) return null
+    if (!(yield* progress.scanned(attempt))) return null
     const linked = yield* progress.linked(attempt, phone)
     if (board !== null && linked?.status === "connected") yield* keepSession(board, id, phone)
     return linked
@@ -88,7 +88,8 @@ const scan = ({ key, phone }: Wanted) =>
 /** Whether a phone took the number's code, as far as callers know. */
 const mayBeLinked = ({ history }: Stage, id: NumberId): boolean =>
   history.some((entry) => {
-    if (entry._tag !== "Asked" || entry.ask._tag !== "Scan" || entry.ask.number !== id) return false
+    if (entry._tag !== "Asked" || entry.request._tag !== "Scan" || entry.request.number !== id)
+      return false
     const answered = history.find((other) => other._tag === "Answered" && other.call === entry.call)
     if (answered?._tag !== "Answered" || answered.answer._tag !== "Scanned") return true
     return answered.answer.status === "connected"

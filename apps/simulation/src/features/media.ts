@@ -3,7 +3,7 @@ import { MediaDirectory, MediaFiles, filesUnavailable } from "@messaging-service
 import type { MediaId } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import { oneOf } from "../calls.ts"
-import { nameOf } from "../History.ts"
+import { toName } from "../History.ts"
 import { getContent, linkTo, siteKinds } from "../faults/sites.ts"
 import type { SiteKind } from "../faults/sites.ts"
 import { retryUntilAnswered, done } from "./asking.ts"
@@ -122,11 +122,11 @@ const probeLinks = Effect.fnUntraced(function* (stage: Stage) {
     media: { file: testFile, content },
     sendAt: soon,
   })
-  yield* checkMessage("Read", nameOf(cancelled, toPhone(0)))(stage)
+  yield* checkMessage("Read", toName(cancelled, toPhone(0)))(stage)
   yield* remove(file)(stage)
   yield* remove(testFile, "test")(stage)
-  yield* checkMessage("Read", nameOf(cancelled, toPhone(0)))(stage)
-  yield* checkMessage("Cancel", nameOf(cancelled, toPhone(0)))(stage)
+  yield* checkMessage("Read", toName(cancelled, toPhone(0)))(stage)
+  yield* checkMessage("Cancel", toName(cancelled, toPhone(0)))(stage)
   yield* Effect.sleep(soon + 2 * minute - stage.now())
 })
 

@@ -10,8 +10,8 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import { Lost, oneOf } from "../calls.ts"
-import { nameOf } from "../History.ts"
-import type { Ask, AskedMedia } from "../History.ts"
+import { toName } from "../History.ts"
+import type { CallRequest, MediaRequest } from "../History.ts"
 import { quota } from "../SimulatedService.ts"
 import type { Services } from "../SimulatedService.ts"
 import { admitted, getRefusal } from "./asking.ts"
@@ -20,7 +20,7 @@ import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 const second = 1000
 const minute = 60 * second
 
-export type Send = Extract<Ask, { readonly _tag: "Send" }>
+export type Send = Extract<CallRequest, { readonly _tag: "Send" }>
 
 export const toPhone = (index: number): string => `+1555000${1000 + index}`
 
@@ -91,7 +91,7 @@ export const send = (requested: Send, isRepeated: boolean) =>
       if (Result.isSuccess(result)) {
         const ids = result.success.messages.map(({ id }) => Number(id))
         for (const [index, id] of ids.entries()) {
-          stage.ids.set(nameOf(text, phones[index] ?? ""), id)
+          stage.ids.set(toName(text, phones[index] ?? ""), id)
         }
         stage.answered(call, { _tag: "Accepted", ids })
         if (!isRepeated || attempt > repeats) return
@@ -116,7 +116,7 @@ export interface Probe {
   /** It need not leave, and is not judged for that; or it is of the audited workspace. */
   readonly fate?: "refused" | "saturated" | "fetched" | "planned" | "audited"
   readonly mode?: "live" | "test"
-  readonly media?: AskedMedia
+  readonly media?: MediaRequest
 }
 
 /** Sends a message in calm. */
@@ -154,7 +154,7 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
   )
   if (Result.isSuccess(result)) {
     const ids = result.success.messages.map(({ id }) => Number(id))
-    stage.ids.set(nameOf(text, phone), ids[0] ?? 0)
+    stage.ids.set(toName(text, phone), ids[0] ?? 0)
     return stage.answered(call, { _tag: "Accepted", ids })
   }
   const refusal = getRefusal(result.failure)
@@ -276,7 +276,7 @@ const planMessage = (
     ...(callback !== null || chance.below(8) === 0 ? { keepsRefused: true } : {}),
   }
   const command = { at, name: `send ${text}`, perform: send(requested, chance.below(3) === 0) }
-  const name = nameOf(text, toPhone(chance.below(recipients)))
+  const name = toName(text, toPhone(chance.below(recipients)))
   return [command, { name, about: Math.max(at, sendAt === null ? 0 : sendAt - start) }]
 }
 
@@ -284,7 +284,7 @@ const planMessage = (
 export const planSendWithMedia = (
   { chance, instant, numbers, start }: Planning,
   text: string,
-  media: AskedMedia,
+  media: MediaRequest,
   earliest = 0,
 ): ReadonlyArray<Command> => {
   const at = Math.max(earliest, instant())
@@ -304,7 +304,7 @@ export const planSendWithMedia = (
   }
   const command = { at, name: `send ${text}`, perform: send(requested, chance.below(3) === 0) }
   if (chance.below(5) !== 0) return [command]
-  const name = nameOf(text, requested.phones[0] ?? "")
+  const name = toName(text, requested.phones[0] ?? "")
   const about = Math.max(at, sendAt === null ? 0 : sendAt - start) + chance.below(4 * second)
   return [command, { at: about, name: `cancel ${name}`, perform: checkMessage("Cancel", name) }]
 }
@@ -367,7 +367,7 @@ const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   // A refusal leaves its key to the corrected request.
   yield* part("is too much", "a key")
   yield* sendProbe(stage, { number: roomyNumber, text: "goes elsewhere", key: "a key" })
-  yield* checkMessage("Cancel", nameOf("fills 0", toPhone(0)))(stage)
+  yield* checkMessage("Cancel", toName("fills 0", toPhone(0)))(stage)
   yield* part("fits again")
   yield* part("is too much again")
 })

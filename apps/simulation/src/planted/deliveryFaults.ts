@@ -28,7 +28,13 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "endpoints: a removed one hears of new events",
     within: 70,
-    edits: [edit("store-memory/src/webhooks.ts", "if (row.removed || !isToldOf", "if (!isToldOf")],
+    edits: [
+      edit(
+        "store-memory/src/webhooks.ts",
+        "if (row.removed || !isSubscribedTo",
+        "if (!isSubscribedTo",
+      ),
+    ],
   },
   {
     name: "endpoints: a stopped one hears of new events",
@@ -92,8 +98,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
-        "if (given.keyId !== null && tables",
-        "if (given.keyId !== 0 && false && tables",
+        "if (input.keyId !== null && tables",
+        "if (input.keyId !== 0 && false && tables",
       ),
     ],
   },
@@ -125,8 +131,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/Webhooks.ts",
-        "                endpointAsMade,",
-        "                  (made) => ({ ...endpointAsMade(made), secret: made.secretSalt }),",
+        "                endpointAsCreated,",
+        "                  (secretFields) => ({ ...endpointAsCreated(secretFields), secret: secretFields.secretSalt }),",
       ),
     ],
   },
@@ -301,8 +307,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
-        "held === undefined || held.lease !== result.lease",
-        "held === undefined",
+        "deliveryInFlight === undefined ||\n    deliveryInFlight.lease !== result.lease",
+        "deliveryInFlight === undefined",
       ),
     ],
   },
@@ -313,7 +319,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
       edit(
         "store-memory/src/webhooks.ts",
         "  reschedule(tables, lane)\n  if (lane.kind",
-        "  if (result.nextAttemptAt === null) reschedule(tables, lane)\n  else placeInAgenda(tables.deliveryTurns, lane, null)\n  if (lane.kind",
+        "  if (result.nextAttemptAt === null) reschedule(tables, lane)\n  else placeInAgenda(tables.deliveryQueue, lane, null)\n  if (lane.kind",
       ),
     ],
   },
@@ -364,8 +370,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
-        "logOf(tables, lane)?.push(logged)",
-        "logOf(tables, lane)?.push(logged, logged)",
+        "findLog(tables, lane)?.push(logged)",
+        "findLog(tables, lane)?.push(logged, logged)",
       ),
     ],
   },
@@ -375,7 +381,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
-        "    queue(tables, row, { id, type, body, url: null }, createdAt)\n    tellQueued(tables)",
+        "    queue(tables, row, { id, type, body, url: null }, createdAt)\n    reportQueued(tables)",
         "    queue(tables, row, { id, type, body, url: null }, createdAt)",
       ),
     ],

@@ -265,7 +265,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
       ),
       edit(
         "store-memory/src/lanes.ts",
-        "heldUntil: heldUntil(lane, pause === null ? null : endOf(pause))",
+        "heldUntil: heldUntil(lane, pause === null ? null : getEnd(pause))",
         "heldUntil: heldUntil(lane, pause === null ? null : null)",
       ),
     ],
@@ -298,7 +298,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/lanes.ts",
-        'turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })',
+        'applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })',
         "",
       ),
     ],
@@ -358,8 +358,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        "const aftermath = aftermathOf(attempts, claimed, outcome, now)",
-        "const aftermath = aftermathOf(attempts, claimed, outcome, started)",
+        "const aftermath = toAftermath(attempts, claimed, outcome, now)",
+        "const aftermath = toAftermath(attempts, claimed, outcome, started)",
       ),
     ],
   },
@@ -389,7 +389,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "five refusals pause nothing",
     within: 10,
     edits: [
-      edit("core/src/model/SendingNumber.ts", "const mostRefusals = 5", "const mostRefusals = 6"),
+      edit("core/src/model/SendingNumber.ts", "const maxRefusals = 5", "const maxRefusals = 6"),
     ],
   },
   {
@@ -414,8 +414,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        'return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
-        'return removed ? { trigger: "cancel" } : over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
+        'return removed || over || abandoned\n    ? { trigger: "send_failed", error: unknownOutcome }',
+        'return removed ? { trigger: "cancel" } : over || abandoned ? { trigger: "send_failed", error: unknownOutcome }',
       ),
     ],
   },
@@ -502,8 +502,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/ClockSkew.ts",
-        'if (least > stopMillis) return "stop"',
-        'if (least > stopMillis) return "warn"',
+        'if (min > stopMillis) return "stop"',
+        'if (min > stopMillis) return "warn"',
       ),
     ],
   },
@@ -643,8 +643,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/Workspaces.ts",
-        "const days = retentionDaysOf(service, workspace.retentionDays)",
-        "const days = retentionDaysOf(service, workspace.retentionDays) ?? 1",
+        "const days = effectiveRetentionDays(service, workspace.retentionDays)",
+        "const days = effectiveRetentionDays(service, workspace.retentionDays) ?? 1",
       ),
     ],
   },
@@ -812,7 +812,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
       ),
       edit(
         "core/src/service/NumberOwnership.ts",
-        "usesOf(worker, shard).count === 0 ? { shard, term } : []",
+        "getUses(worker, shard).count === 0 ? { shard, term } : []",
         "[{ shard, term }]",
       ),
     ],
@@ -858,7 +858,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/LiveNumbers.ts",
-        'tell(keeper, live, { status: "connected", phone, reason: null }).pipe(',
+        'notify(keeper, live, { status: "connected", phone, reason: null }).pipe(',
         "Effect.void.pipe(",
       ),
     ],

@@ -246,7 +246,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "an attempt is repeated although copies are shown",
     within: 10,
-    edits: [edit(attemptOutcome, "const givenUp = !dropsCopies || ", "const givenUp = ")],
+    edits: [edit(attemptOutcome, "const abandoned = !dropsCopies || ", "const abandoned = ")],
   },
   {
     name: "what may have left is taken for what never did",
@@ -259,8 +259,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         attemptOutcome,
-        "return removed || over || givenUp ?",
-        'if (over) return { trigger: "expire" }\n  return removed || givenUp ?',
+        "return removed || over || abandoned\n    ?",
+        'if (over) return { trigger: "expire" }\n  return removed || abandoned ?',
       ),
     ],
   },
@@ -298,7 +298,13 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "idempotency: a finished record is kept for a second",
     within: 10,
-    edits: [edit(idempotency, "answerKeptMillis = 24 * 60 * 60 * 1000", "answerKeptMillis = 1000")],
+    edits: [
+      edit(
+        idempotency,
+        "answerRetentionMillis = 24 * 60 * 60 * 1000",
+        "answerRetentionMillis = 1000",
+      ),
+    ],
   },
   {
     name: "idempotency: another request is answered with the first one's",

@@ -1,6 +1,14 @@
 /** The service's promises, each as a judge of a whole history. None of them knows how the service works. */
-import { nameOf } from "../History.ts"
-import type { Answer, Ask, Control, Entry, FinalMessage, History, State } from "../History.ts"
+import { toName } from "../History.ts"
+import type {
+  Answer,
+  CallRequest,
+  Control,
+  Entry,
+  FinalMessage,
+  History,
+  State,
+} from "../History.ts"
 
 /** A promise and its violations in a history; an empty list where it was kept. */
 export interface JudgedPromise {
@@ -8,15 +16,15 @@ export interface JudgedPromise {
   check(history: History): ReadonlyArray<string>
 }
 
-type Send = Extract<Ask, { readonly _tag: "Send" }>
+type Send = Extract<CallRequest, { readonly _tag: "Send" }>
 
 /** A call of a caller with its answer. */
 export interface Call {
   readonly call: number
-  readonly ask: Ask
-  readonly askedAt: number
+  readonly request: CallRequest
+  readonly requestedAt: number
   /** Index of the entry of the call. */
-  readonly asked: number
+  readonly requestIndex: number
   /** Null without an answer. */
   readonly answer: Answer | null
   /** Index of the entry of the answer, and its time. */
@@ -25,15 +33,15 @@ export interface Call {
 }
 
 /** Every call, in order. */
-export const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
+export const getCalls = ({ entries }: History): ReadonlyArray<Call> => {
   const calls = new Map<number, Call>()
   for (const [index, entry] of entries.entries()) {
     if (entry._tag === "Asked") {
       calls.set(entry.call, {
         call: entry.call,
-        ask: entry.ask,
-        askedAt: entry.at,
-        asked: index,
+        request: entry.request,
+        requestedAt: entry.at,
+        requestIndex: index,
         answer: null,
         answered: Infinity,
         answeredAt: Infinity,
@@ -54,26 +62,30 @@ export const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
 }
 
 /** Calls of one kind. */
-export const sendsOf = (history: History): ReadonlyArray<Call & { readonly ask: Send }> =>
-  callsOf(history).filter((call): call is Call & { readonly ask: Send } => call.ask._tag === "Send")
+export const getSends = (history: History): ReadonlyArray<Call & { readonly request: Send }> =>
+  getCalls(history).filter(
+    (call): call is Call & { readonly request: Send } => call.request._tag === "Send",
+  )
 
 /** Operators' settings, in order. */
-export const controlsOf = (history: History): ReadonlyArray<Call & { readonly ask: Control }> =>
-  callsOf(history).filter(
-    (call): call is Call & { readonly ask: Control } => call.ask._tag === "Control",
+export const getControls = (
+  history: History,
+): ReadonlyArray<Call & { readonly request: Control }> =>
+  getCalls(history).filter(
+    (call): call is Call & { readonly request: Control } => call.request._tag === "Control",
   )
 
 /** Whether an operator said in the storm that the store went back in time. */
 export const wasRestored = (history: History): boolean =>
-  controlsOf(history).some(({ ask }) => ask.value._tag === "Held" && !ask.isProbe)
+  getControls(history).some(({ request }) => request.value._tag === "Held" && !request.isProbe)
 
 /** Handovers to a transport, with the index of the entry. */
-export const handedOf = ({ entries }: History): ReadonlyArray<Handed> =>
+export const getHandovers = ({ entries }: History): ReadonlyArray<Handed> =>
   entries.flatMap((entry, index) => (entry._tag === "HandedOver" ? [{ ...entry, index }] : []))
 
 export type Handed = Extract<Entry, { readonly _tag: "HandedOver" }> & { readonly index: number }
 
-export const textOf = (name: string): string => name.slice(0, name.lastIndexOf(">"))
+export const toText = (name: string): string => name.slice(0, name.lastIndexOf(">"))
 
 /**
  * Whether times after that entry are exact to the millisecond: in calm they always are. With a slow
@@ -83,7 +95,7 @@ export const isTrueBehind = ({ entries, setting }: History, index: number): bool
   setting.isPunctual || index > entries.findIndex(({ _tag }) => _tag === "Calm")
 
 /** An operator's setting, while it certainly applied. */
-export interface Held {
+export interface HoldPeriod {
   readonly control: Control
   /** Indexes of the entries between which it applied; the first one is its answer. */
   readonly from: number
@@ -97,38 +109,39 @@ const isSame = (a: Control, b: Control): boolean =>
  * Settings that certainly applied, and when: from the answer until the next request under the same
  * key. An earlier unanswered request may still take effect, so nothing is certain after it.
  */
-export const heldOf = (history: History): ReadonlyArray<Held> => {
-  const held: Array<Held> = []
-  for (const calls of Map.groupBy(controlsOf(history), ({ ask }) => ask.key).values()) {
-    for (const { answer, answered, ask, asked } of calls) {
+export const getHolds = (history: History): ReadonlyArray<HoldPeriod> => {
+  const holdPeriods: Array<HoldPeriod> = []
+  for (const calls of Map.groupBy(getControls(history), ({ request }) => request.key).values()) {
+    for (const { answer, answered, request, requestIndex } of calls) {
       if (answer?._tag !== "Done") continue
-      const others = calls.filter((other) => !isSame(other.ask, ask))
-      if (others.some((other) => other.asked < answered && other.answered > asked)) continue
-      const later = others.filter((other) => other.asked > answered)
-      const to = Math.min(...later.map((other) => other.asked), Infinity)
-      held.push({ control: ask, from: answered, to })
+      const others = calls.filter((other) => !isSame(other.request, request))
+      if (others.some((other) => other.requestIndex < answered && other.answered > requestIndex))
+        continue
+      const later = others.filter((other) => other.requestIndex > answered)
+      const to = Math.min(...later.map((other) => other.requestIndex), Infinity)
+      holdPeriods.push({ control: request, from: answered, to })
     }
   }
-  return held
+  return holdPeriods
 }
 
 /** A message's state in an answer to a caller, and when. */
-export interface ToldState {
+export interface ReportedState {
   readonly name: string
   readonly state: State
   /** Indexes of the entries of call and answer. */
-  readonly asked: number
+  readonly requestIndex: number
   readonly answered: number
 }
 
 /** Reported states: in reads, cancels, and refusals that name the status. */
-export const toldStates = (history: History): ReadonlyArray<ToldState> =>
-  callsOf(history).flatMap(({ answer, answered, ask, asked }) => {
-    if ((ask._tag !== "Read" && ask._tag !== "Cancel") || answer === null) return []
-    const { name } = ask
-    if (answer._tag === "State") return [{ name, state: answer.state, asked, answered }]
+export const reportedStates = (history: History): ReadonlyArray<ReportedState> =>
+  getCalls(history).flatMap(({ answer, answered, request, requestIndex }) => {
+    if ((request._tag !== "Read" && request._tag !== "Cancel") || answer === null) return []
+    const { name } = request
+    if (answer._tag === "State") return [{ name, state: answer.state, requestIndex, answered }]
     return answer._tag === "Refused" && answer.status !== null && !answer.isSending
-      ? [{ name, state: answer.status, asked, answered }]
+      ? [{ name, state: answer.status, requestIndex, answered }]
       : []
   })
 
@@ -158,8 +171,8 @@ interface ToldBody {
 }
 
 /** Reports of messages to receivers, received or not. */
-export const toldMessages = (history: History): ReadonlyArray<ToldMessage> => {
-  const sends = new Map(sendsOf(history).map(({ ask }) => [ask.text, ask] as const))
+export const reportedMessages = (history: History): ReadonlyArray<ToldMessage> => {
+  const sends = new Map(getSends(history).map(({ request }) => [request.text, request] as const))
   return history.entries.flatMap((entry, index) => {
     if (entry._tag !== "Told" || entry.kind !== "webhook") return []
     const { created_at, data } = JSON.parse(entry.body) as ToldBody
@@ -170,7 +183,7 @@ export const toldMessages = (history: History): ReadonlyArray<ToldMessage> => {
     const { eventId, type } = entry
     const send = sends.get(message.text)
     const { phone = send?.phones[0] ?? "" } = message.to
-    const name = send === undefined ? null : nameOf(message.text, phone)
+    const name = send === undefined ? null : toName(message.text, phone)
     return [{ eventId, type, name, media, createdAt, isDoomed: send?.fate === "deleted", index }]
   })
 }
@@ -178,29 +191,29 @@ export const toldMessages = (history: History): ReadonlyArray<ToldMessage> => {
 /** Names of test messages, which no recipient sees. */
 export const testNames = (history: History): ReadonlySet<string> =>
   new Set(
-    sendsOf(history)
-      .filter(({ ask }) => ask.mode === "test")
-      .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
+    getSends(history)
+      .filter(({ request }) => request.mode === "test")
+      .flatMap(({ request }) => request.phones.map((phone) => toName(request.text, phone))),
   )
 
 /** Copies that recipients saw, by name, with the index of the entry. */
-export const shownByName = ({
+export const visibleByName = ({
   entries,
 }: History): ReadonlyMap<
   string,
   ReadonlyArray<{ readonly entry: Extract<Entry, { _tag: "Shown" }>; readonly index: number }>
 > => {
-  const shown = new Map<
+  const visible = new Map<
     string,
     Array<{ entry: Extract<Entry, { _tag: "Shown" }>; index: number }>
   >()
   for (const [index, entry] of entries.entries()) {
     if (entry._tag !== "Shown") continue
-    const list = shown.get(entry.name) ?? []
+    const list = visible.get(entry.name) ?? []
     list.push({ entry, index })
-    shown.set(entry.name, list)
+    visible.set(entry.name, list)
   }
-  return shown
+  return visible
 }
 
 /** The final messages, by name. Runs of a reminder share one. */
@@ -213,4 +226,4 @@ export const hasLeft = (state: State): boolean =>
   state === "sent" || state === "delivered" || state === "read"
 
 /** States that refund a message. */
-export const isGivenBack = (state: State): boolean => state === "cancelled" || state === "expired"
+export const isRefunded = (state: State): boolean => state === "cancelled" || state === "expired"

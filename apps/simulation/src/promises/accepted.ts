@@ -1,22 +1,22 @@
 /** Every refusal has its reason: whatever fits a number and a plan is accepted. */
-import type { Ask, History } from "../History.ts"
-import { nameOf } from "../History.ts"
+import type { CallRequest, History } from "../History.ts"
+import { toName } from "../History.ts"
 import {
-  callsOf,
-  controlsOf,
-  heldOf,
-  isGivenBack,
-  sendsOf,
-  toldMessages,
-  toldStates,
+  getCalls,
+  getControls,
+  getHolds,
+  isRefunded,
+  getSends,
+  reportedMessages,
+  reportedStates,
 } from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
-type Send = Extract<Ask, { readonly _tag: "Send" }>
-type SendCall = Call & { readonly ask: Send }
+type Send = Extract<CallRequest, { readonly _tag: "Send" }>
+type SendCall = Call & { readonly request: Send }
 
 /** The workspace of a send. */
-const placeOf = ({ fate, isProbe }: Send): "audited" | "deleted" | "probes" => {
+const toCategory = ({ fate, isProbe }: Send): "audited" | "deleted" | "probes" => {
   if (fate === "deleted") return fate
   return isProbe || fate !== undefined ? "probes" : "audited"
 }
@@ -30,140 +30,151 @@ interface Facts {
   readonly history: History
   readonly sends: ReadonlyArray<SendCall>
   /** When a message is first known to have been refunded, by name. */
-  readonly givenBack: ReadonlyMap<string, number>
+  readonly refunded: ReadonlyMap<string, number>
 }
 
-const factsOf = (history: History): Facts => {
-  const givenBack = new Map<string, number>()
+const collectFacts = (history: History): Facts => {
+  const refunded = new Map<string, number>()
   const note = (name: string, index: number) => {
-    givenBack.set(name, Math.min(index, givenBack.get(name) ?? Infinity))
+    refunded.set(name, Math.min(index, refunded.get(name) ?? Infinity))
   }
-  for (const { answered, name, state } of toldStates(history)) {
-    if (isGivenBack(state)) note(name, answered)
+  for (const { answered, name, state } of reportedStates(history)) {
+    if (isRefunded(state)) note(name, answered)
   }
-  for (const { index, name, type } of toldMessages(history)) {
+  for (const { index, name, type } of reportedMessages(history)) {
     if (name !== null && (type === "message.cancelled" || type === "message.expired")) {
       note(name, index)
     }
   }
-  return { history, sends: sendsOf(history), givenBack }
+  return { history, sends: getSends(history), refunded }
 }
 
 /**
  * The maximum of counted messages when that call was answered: all requested ones, except those
  * refused or known to be refunded, and runs of reminders.
  */
-const mostCounted = (facts: Facts, refused: SendCall, isOfNumber: boolean): number => {
-  const { givenBack, history, sends } = facts
-  const { ask, answered, asked, call } = refused
-  const place = placeOf(ask)
+const maxCounted = (facts: Facts, refused: SendCall, isOfNumber: boolean): number => {
+  const { refunded, history, sends } = facts
+  const { request, answered, requestIndex, call } = refused
+  const category = toCategory(request)
   const same = sends.filter(
     (each) =>
       each.call !== call &&
-      each.ask.mode === "live" &&
-      placeOf(each.ask) === place &&
-      each.asked < answered &&
-      (each.answer?._tag !== "Refused" || each.answered > asked) &&
-      (!isOfNumber || mayShareNumber(each.ask, ask)),
+      each.request.mode === "live" &&
+      toCategory(each.request) === category &&
+      each.requestIndex < answered &&
+      (each.answer?._tag !== "Refused" || each.answered > requestIndex) &&
+      (!isOfNumber || mayShareNumber(each.request, request)),
   )
   const names = new Set(
-    same.flatMap(({ ask: other }) => other.phones.map((phone) => nameOf(other.text, phone))),
+    same.flatMap(({ request: other }) => other.phones.map((phone) => toName(other.text, phone))),
   )
-  const counted = Array.from(names).filter((name) => !((givenBack.get(name) ?? Infinity) < asked))
-  const texts = new Set(sends.map((each) => each.ask.text))
+  const counted = Array.from(names).filter(
+    (name) => !((refunded.get(name) ?? Infinity) < requestIndex),
+  )
+  const texts = new Set(sends.map((each) => each.request.text))
   const runs = history.final.messages.filter(({ text }) => !texts.has(text))
-  return counted.length + (place === "audited" ? runs.length : 0)
+  return counted.length + (category === "audited" ? runs.length : 0)
 }
 
 const roomViolation = (facts: Facts, call: SendCall, isOfNumber: boolean): string | null => {
   const { allowance, quota } = facts.history.setting
-  const { ask } = call
-  const isUnlimited = !isOfNumber && placeOf(ask) !== "audited"
-  const most = isUnlimited ? Infinity : isOfNumber ? quota : allowance
-  const counted = mostCounted(facts, call, isOfNumber)
-  return counted + ask.phones.length <= most ? `there were ${counted} of ${most} at most` : null
+  const { request } = call
+  const isUnlimited = !isOfNumber && toCategory(request) !== "audited"
+  const max = isUnlimited ? Infinity : isOfNumber ? quota : allowance
+  const counted = maxCounted(facts, call, isOfNumber)
+  return counted + request.phones.length <= max ? `there were ${counted} of ${max} at most` : null
 }
 
 /** Whether it was asked before then that a workspace be disabled. */
 const wasDisabled = (history: History, before: number): boolean =>
-  controlsOf(history).some(
-    ({ ask, asked }) =>
-      ask.key.startsWith("workspace ") && ask.value._tag === "Stopped" && asked < before,
+  getControls(history).some(
+    ({ request, requestIndex }) =>
+      request.key.startsWith("workspace ") &&
+      request.value._tag === "Stopped" &&
+      requestIndex < before,
   )
 
 /** Why a refusal is wrong; null where it has its reason. */
-const violationOf = (facts: Facts, call: SendCall): string | null => {
+const findViolation = (facts: Facts, call: SendCall): string | null => {
   const { history, sends } = facts
-  const { answer, answered, answeredAt, ask, asked } = call
+  const { answer, answered, answeredAt, request, requestIndex } = call
   if (answer?._tag !== "Refused") return null
-  const isCalm = asked > history.entries.findIndex(({ _tag }) => _tag === "Calm")
+  const isCalm = requestIndex > history.entries.findIndex(({ _tag }) => _tag === "Calm")
   // A refusal frees its key; one whose process died holds it for a while.
   const ofKey = (isOther: boolean) =>
     sends.some(
       (each) =>
-        each.ask.idempotencyKey === ask.idempotencyKey &&
-        each.asked < answered &&
+        each.request.idempotencyKey === request.idempotencyKey &&
+        each.requestIndex < answered &&
         (isOther
-          ? each.ask.text !== ask.text && each.answer?._tag !== "Refused"
-          : each.call !== call.call && (!isCalm || each.answered > asked)),
+          ? each.request.text !== request.text && each.answer?._tag !== "Refused"
+          : each.call !== call.call && (!isCalm || each.answered > requestIndex)),
     )
   const isControlled = (key: string) =>
-    controlsOf(history).some((control) => control.ask.key === key && control.asked < answered)
+    getControls(history).some(
+      (control) => control.request.key === key && control.requestIndex < answered,
+    )
   const unless = (isDue: boolean, why: string) => (isDue ? null : why)
   switch (answer.code) {
     case "no_credits":
-      if (ask.fate === "planned") return null
+      if (request.fate === "planned") return null
       return roomViolation(facts, call, false)
     case "number_daily_cap_reached":
       return roomViolation(facts, call, true)
     case "number_not_found": {
-      const number = history.final.numbers[ask.number]
-      const isGone = ask.fate === "deleted" || isControlled(`removal ${number}`)
+      const number = history.final.numbers[request.number]
+      const isGone = request.fate === "deleted" || isControlled(`removal ${number}`)
       return unless(isGone, "its number was not removed")
     }
     case "contact_not_found":
-      return unless(isControlled(`contact ${ask.contact}`), "its contact was not deleted")
+      return unless(isControlled(`contact ${request.contact}`), "its contact was not deleted")
     case "media_not_found": {
-      const { media } = ask
+      const { media } = request
       const isDeleted =
         media !== undefined &&
         "file" in media &&
-        callsOf(history).some(
+        getCalls(history).some(
           (other) =>
-            other.ask._tag === "DeleteFile" &&
-            other.ask.file === media.file &&
-            other.asked < answered,
+            other.request._tag === "DeleteFile" &&
+            other.request.file === media.file &&
+            other.requestIndex < answered,
         )
       return unless(isDeleted, "its file was not deleted")
     }
     case "number_not_allowed":
-      return unless((ask.onlyNumber ?? ask.number) !== ask.number, "its key may use its number")
+      return unless(
+        (request.onlyNumber ?? request.number) !== request.number,
+        "its key may use its number",
+      )
     case "account_disabled":
       return unless(wasDisabled(history, answered), "its workspace was not disabled")
     case "api_key_revoked":
-      return unless(ask.key !== undefined, "its key is never revoked")
+      return unless(request.key !== undefined, "its key is never revoked")
     case "from_required":
-      return unless(ask.leavesOutNumber === true, "it names a number")
+      return unless(request.leavesOutNumber === true, "it names a number")
     case "idempotency_key_reused":
       return unless(ofKey(true), "nothing else came with its key")
     case "idempotency_in_progress":
       return unless(ofKey(false), "nothing was under way with its key")
     case "time_in_past": {
-      const first = Math.min(ask.sendAt ?? Infinity, ask.expiresAt ?? Infinity)
+      const first = Math.min(request.sendAt ?? Infinity, request.expiresAt ?? Infinity)
       const isPast = first <= answeredAt || !history.setting.hasTrueClocks
       return unless(isPast, `its time comes ${first - answeredAt} ms later`)
     }
     default:
-      return ask.fate === "deleted" ? null : "nothing about it is wrong"
+      return request.fate === "deleted" ? null : "nothing about it is wrong"
   }
 }
 
 /** Messages of a number in calm that certainly count together: no more than the number may send. */
 const crowdedViolations = ({ history, sends }: Facts): ReadonlyArray<string> => {
-  const saturated = sends.filter(({ ask }) => ask.fate === "saturated")
+  const saturated = sends.filter(({ request }) => request.fate === "saturated")
   const accepted = saturated.filter(({ answer }) => answer?._tag === "Accepted")
-  const names = new Set(accepted.map(({ ask }) => nameOf(ask.text, ask.phones[0] ?? "")))
-  const cancelled = toldStates(history).filter(
+  const names = new Set(
+    accepted.map(({ request }) => toName(request.text, request.phones[0] ?? "")),
+  )
+  const cancelled = reportedStates(history).filter(
     ({ name, state }) => names.has(name) && state === "cancelled",
   )
   const left = accepted.length - cancelled.length
@@ -173,10 +184,11 @@ const crowdedViolations = ({ history, sends }: Facts): ReadonlyArray<string> => 
 
 /** In calm a plan's room is exact, whatever came before it. */
 const planViolations = ({ history, sends }: Facts): ReadonlyArray<string> =>
-  heldOf(history).flatMap(({ control: { value }, from, to }) => {
+  getHolds(history).flatMap(({ control: { value }, from, to }) => {
     if (value._tag !== "Planned") return []
     const within = sends.filter(
-      ({ ask, asked }) => ask.fate === "planned" && asked > from && asked < to,
+      ({ request, requestIndex }) =>
+        request.fate === "planned" && requestIndex > from && requestIndex < to,
     )
     const taken = within.filter(({ answer }) => answer?._tag === "Accepted").length
     const room = Math.min(within.length, value.messages ?? Infinity)
@@ -186,12 +198,14 @@ const planViolations = ({ history, sends }: Facts): ReadonlyArray<string> =>
 export const accepted: JudgedPromise = {
   name: "refusals",
   check: (history) => {
-    const facts = factsOf(history)
+    const facts = collectFacts(history)
     return [
       ...facts.sends.flatMap((call) => {
-        const violation = violationOf(facts, call)
+        const violation = findViolation(facts, call)
         const code = call.answer?._tag === "Refused" ? call.answer.code : ""
-        return violation === null ? [] : [`${call.ask.text} was refused (${code}): ${violation}`]
+        return violation === null
+          ? []
+          : [`${call.request.text} was refused (${code}): ${violation}`]
       }),
       ...crowdedViolations(facts),
       ...planViolations(facts),

@@ -1,5 +1,5 @@
 /** Each end of a message creates one event, which receivers get at least once, in one version. */
-import { hasLeft, toldMessages } from "./Promise.ts"
+import { hasLeft, reportedMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const announced: JudgedPromise = {
@@ -14,7 +14,7 @@ export const announced: JudgedPromise = {
       }
     }
     const erased = new Set(
-      toldMessages(history).flatMap(({ eventId, isDoomed }) => (isDoomed ? [eventId] : [])),
+      reportedMessages(history).flatMap(({ eventId, isDoomed }) => (isDoomed ? [eventId] : [])),
     )
     const bodies = new Map<string, string>()
     const stored = new Set(final.events.map(({ eventId }) => eventId))

@@ -1,40 +1,45 @@
 /** The end of a version 1 send is reported to its URL: truthfully, at least once within four attempts. */
 import type { State } from "../History.ts"
-import { nameOf } from "../History.ts"
-import { toldOf } from "./endpoints.ts"
-import { hasLeft, messagesByName, sendsOf } from "./Promise.ts"
+import { toName } from "../History.ts"
+import { getNotifications } from "./endpoints.ts"
+import { hasLeft, messagesByName, getSends } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const callbackAttempts = 4
 
-const statusOf = (state: State): string => (hasLeft(state) ? "SENT" : state.toUpperCase())
+const getStatus = (state: State): string => (hasLeft(state) ? "SENT" : state.toUpperCase())
 
 export const calledBack: JudgedPromise = {
   name: "callbacks",
   check: (history) => {
     const violations: Array<string> = []
-    const told = Map.groupBy(
-      toldOf(history).filter(({ kind }) => kind === "callback"),
+    const received = Map.groupBy(
+      getNotifications(history).filter(({ kind }) => kind === "callback"),
       ({ url }) => url,
     )
     const stored = messagesByName(history)
     const ids = new Map(history.final.events.map(({ eventId, messageId }) => [eventId, messageId]))
     const expected = new Set<string>()
     const names = new Map(
-      sendsOf(history).flatMap(({ ask }) =>
-        ask.callback === undefined
+      getSends(history).flatMap(({ request }) =>
+        request.callback === undefined
           ? []
-          : [[ask.callback, ask.phones.map((phone) => nameOf(ask.text, phone))] as const],
+          : [
+              [
+                request.callback,
+                request.phones.map((phone) => toName(request.text, phone)),
+              ] as const,
+            ],
       ),
     )
     for (const [url, of] of names) {
       expected.add(url)
-      const calls = told.get(url) ?? []
+      const calls = received.get(url) ?? []
       const messages = of.flatMap((name) => stored.get(name) ?? [])
       for (const { body, eventId } of calls) {
         const form = new URLSearchParams(body)
         const message = messages.find(({ id }) => String(id) === form.get("msg_id"))
-        const status = message === undefined ? "" : statusOf(message.state)
+        const status = message === undefined ? "" : getStatus(message.state)
         const isTrue =
           message !== undefined &&
           form.get("status") === status &&
@@ -55,7 +60,7 @@ export const calledBack: JudgedPromise = {
         }
       }
     }
-    for (const url of told.keys()) {
+    for (const url of received.keys()) {
       if (!expected.has(url)) violations.push(`${url} was called, and no send names it`)
     }
     return violations

@@ -1,7 +1,7 @@
 /** A number check gives each phone one true result, and is completed. */
 import { longestLookUpMillis } from "../faults/directory.ts"
 import type { Entry, FinalCheck, History } from "../History.ts"
-import { callsOf, controlsOf } from "./Promise.ts"
+import { getCalls, getControls } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const second = 1000
@@ -21,7 +21,7 @@ type LookUp = Extract<Entry, { readonly _tag: "LooksUp" }> & {
   readonly outcome: string | null
 }
 
-const lookUpsOf = ({ entries }: History, number: number): ReadonlyArray<LookUp> => {
+const getLookUps = ({ entries }: History, number: number): ReadonlyArray<LookUp> => {
   const outcomes = new Map(
     entries.flatMap((entry) =>
       entry._tag === "LookedUp" ? [[entry.lookUp, entry.outcome] as const] : [],
@@ -52,7 +52,7 @@ const stoodStill = ({ entries }: History, { at, index, process }: LookUp): boole
 }
 
 /** Whether phones may be given up after these look-ups, all of one list. */
-const isGivenUp = (history: History, lookUps: ReadonlyArray<LookUp>): boolean => {
+const isAbandoned = (history: History, lookUps: ReadonlyArray<LookUp>): boolean => {
   const tries = lookUps.filter((one) => one.outcome === "Unknown" || stoodStill(history, one))
   let last = tries[0]
   for (const pause of pausesMillis) {
@@ -65,16 +65,16 @@ const isGivenUp = (history: History, lookUps: ReadonlyArray<LookUp>): boolean =>
 }
 
 /** The faults of a check at the end. */
-const violationsOf = (history: History, check: FinalCheck, asked: ReadonlyArray<string>) => {
+const findViolations = (history: History, check: FinalCheck, requests: ReadonlyArray<string>) => {
   const violations: Array<string> = []
   const { id, mode, number, results, status } = check
   if (status !== "completed") violations.push(`check ${id} is ${status} when all has come to rest`)
-  const given = results.map(({ phone }) => digits(phone)).toSorted()
-  if (given.join() !== asked.map(digits).toSorted().join()) {
-    violations.push(`check ${id} of ${asked.length} phones has ${given.length} results`)
+  const input = results.map(({ phone }) => digits(phone)).toSorted()
+  if (input.join() !== requests.map(digits).toSorted().join()) {
+    violations.push(`check ${id} of ${requests.length} phones has ${input.length} results`)
   }
-  const isRemoved = controlsOf(history).some(({ ask }) => ask.key === `removal ${number}`)
-  const lookUps = lookUpsOf(history, number)
+  const isRemoved = getControls(history).some(({ request }) => request.key === `removal ${number}`)
+  const lookUps = getLookUps(history, number)
   for (const { phone, status: found } of results) {
     const own = lookUps.filter(({ phones }) =>
       phones.some((each) => digits(each) === digits(phone)),
@@ -83,11 +83,11 @@ const violationsOf = (history: History, check: FinalCheck, asked: ReadonlyArray<
     const lists = () => Array.from(Map.groupBy(own, ({ phones }) => phones.join()).values())
     const isRegistered =
       mode === "test" ? !phone.endsWith("0000") : Number(phone.slice(-1)) % 2 === 0
-    const isAsked = mode === "test" || own.some(({ outcome }) => outcome === "Checked")
+    const isRequested = mode === "test" || own.some(({ outcome }) => outcome === "Checked")
     const isTrue =
       found === "failed"
-        ? mode === "live" && (isRemoved || lists().some((list) => isGivenUp(history, list)))
-        : isAsked && found === (isRegistered ? "registered" : "not_registered")
+        ? mode === "live" && (isRemoved || lists().some((list) => isAbandoned(history, list)))
+        : isRequested && found === (isRegistered ? "registered" : "not_registered")
     if (!isTrue) violations.push(`${phone} is ${found} in check ${id}`)
   }
   return violations
@@ -100,19 +100,19 @@ export const checked: JudgedPromise = {
     const { checks } = history.final
     const phonesOf = new Map<number, ReadonlyArray<string>>()
     const idOf = new Map<string, number>()
-    for (const { answer, ask } of callsOf(history)) {
-      if (ask._tag !== "Check" || answer?._tag !== "Accepted") continue
+    for (const { answer, request } of getCalls(history)) {
+      if (request._tag !== "Check" || answer?._tag !== "Accepted") continue
       const [id = 0] = answer.ids
-      const before = idOf.get(ask.key)
+      const before = idOf.get(request.key)
       if (before !== undefined && before !== id) {
-        violations.push(`${ask.key} was answered with ${before} and then with ${id}`)
+        violations.push(`${request.key} was answered with ${before} and then with ${id}`)
       }
-      idOf.set(ask.key, id)
-      phonesOf.set(id, ask.phones)
-      if (!checks.some((each) => each.id === id)) violations.push(`${ask.key} is gone`)
+      idOf.set(request.key, id)
+      phonesOf.set(id, request.phones)
+      if (!checks.some((each) => each.id === id)) violations.push(`${request.key} is gone`)
     }
     const keys = new Set(
-      callsOf(history).flatMap(({ ask }) => (ask._tag === "Check" ? [ask.key] : [])),
+      getCalls(history).flatMap(({ request }) => (request._tag === "Check" ? [request.key] : [])),
     )
     if (checks.length > keys.size) {
       violations.push(`${checks.length} checks were made of ${keys.size}`)
@@ -120,7 +120,7 @@ export const checked: JudgedPromise = {
     for (const check of checks) {
       // One without an answer is judged by its content.
       const phones = phonesOf.get(check.id) ?? check.results.map(({ phone }) => phone)
-      violations.push(...violationsOf(history, check, phones))
+      violations.push(...findViolations(history, check, phones))
     }
     return violations
   },

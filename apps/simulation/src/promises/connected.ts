@@ -115,8 +115,8 @@ export const keptAway: JudgedPromise = {
       if (entry._tag === "Mended" || entry._tag === "LineOpened") tries.delete(entry.number)
       if (entry._tag === "Calm") tries.clear()
       // An operator who resumes the number permits a retry.
-      if (entry._tag === "Asked" && entry.ask._tag === "Control") {
-        for (const number of entry.ask.numbers) tries.delete(number)
+      if (entry._tag === "Asked" && entry.request._tag === "Control") {
+        for (const number of entry.request.numbers) tries.delete(number)
       }
       if (entry._tag !== "TurnedAway") continue
       const before = tries.get(entry.number)

@@ -1,35 +1,35 @@
 /** A paused number sends nothing, a paced one sends slowly, and a refused one rests. */
-import type { Ask, Control, History } from "../History.ts"
+import type { CallRequest, Control, History } from "../History.ts"
 import {
-  controlsOf,
-  handedOf,
-  heldOf,
+  getControls,
+  getHandovers,
+  getHolds,
   isTrueBehind,
-  textOf,
+  toText,
   messagesByName,
-  sendsOf,
+  getSends,
 } from "./Promise.ts"
-import type { Held, JudgedPromise } from "./Promise.ts"
+import type { HoldPeriod, JudgedPromise } from "./Promise.ts"
 
 /** Nothing of a stopped number is handed over, except what a transport already had. */
 const stoppedViolations = (history: History): ReadonlyArray<string> => {
   const violations: Array<string> = []
-  const handed = handedOf(history)
-  const firstAsked = new Map<string, number>()
-  for (const { ask, asked } of sendsOf(history)) {
-    if (!firstAsked.has(ask.text)) firstAsked.set(ask.text, asked)
+  const handed = getHandovers(history)
+  const firstRequest = new Map<string, number>()
+  for (const { request, requestIndex } of getSends(history)) {
+    if (!firstRequest.has(request.text)) firstRequest.set(request.text, requestIndex)
   }
-  for (const { control, from, to } of heldOf(history)) {
+  for (const { control, from, to } of getHolds(history)) {
     if (control.value._tag !== "Stopped") continue
     const { until } = control.value
     const answeredAt = history.entries[from]?.at ?? 0
-    for (const { at, givenAt, index, name, number } of handed) {
+    for (const { at, issuedAt, index, name, number } of handed) {
       if (index < from || index > to || !control.numbers.includes(number)) continue
-      const text = textOf(name)
+      const text = toText(name)
       // It was sent after everything had stopped, so no transport had it.
-      const isNew = until === null && (firstAsked.get(text) ?? 0) > from
+      const isNew = until === null && (firstRequest.get(text) ?? 0) > from
       const isTimely =
-        isTrueBehind(history, from) && givenAt > answeredAt && (until === null || at < until)
+        isTrueBehind(history, from) && issuedAt > answeredAt && (until === null || at < until)
       if (isNew || isTimely) {
         violations.push(
           `${name} was handed over ${at - answeredAt} ms after ${control.key} stopped`,
@@ -45,13 +45,13 @@ const soonMillis = 25_000
 const minuteMillis = 60_000
 
 /** The shortest rest, the limit of a minute, and new recipients. */
-const pacedViolations = (history: History, held: Held): ReadonlyArray<string> => {
-  const { control, from, to } = held
+const pacedViolations = (history: History, holdPeriod: HoldPeriod): ReadonlyArray<string> => {
+  const { control, from, to } = holdPeriod
   if (control.value._tag !== "Paced" || control.value.pacing === null) return []
   const { minIntervalMillis, newRecipientsPerDay, perMinute } = control.value.pacing
   const violations: Array<string> = []
   const answeredAt = history.entries[from]?.at ?? 0
-  const ofNumber = handedOf(history).filter(({ number }) => control.numbers.includes(number))
+  const ofNumber = getHandovers(history).filter(({ number }) => control.numbers.includes(number))
   const numberOf = new Map(ofNumber.map(({ name, number }) => [name, number]))
   const isStored = new Map(history.final.messages.map((message) => [message.name, message]))
   // A shown message that is not audited left when it was shown, within the time that answers take.
@@ -69,14 +69,14 @@ const pacedViolations = (history: History, held: Held): ReadonlyArray<string> =>
   ]
   // What a transport already had leaves unchanged, and so does its rest.
   const paced = ofNumber.filter(
-    ({ givenAt, index }) => index > from && index < to && givenAt > answeredAt,
+    ({ issuedAt, index }) => index > from && index < to && issuedAt > answeredAt,
   )
   const withMedia = new Set(
-    sendsOf(history).flatMap(({ ask }) => (ask.media === undefined ? [] : [ask.text])),
+    getSends(history).flatMap(({ request }) => (request.media === undefined ? [] : [request.text])),
   )
   for (const { at, name } of paced) {
     // A worker that was fetching its file had claimed it under the former pacing.
-    if (withMedia.has(textOf(name)) && at - answeredAt < soonMillis) continue
+    if (withMedia.has(toText(name)) && at - answeredAt < soonMillis) continue
     const before = sent.filter((message) => message.name !== name && message.sentAt < at)
     const inMinute = before.filter(({ sentAt }) => sentAt > at - minuteMillis).length
     if (perMinute !== null && inMinute >= perMinute) {
@@ -107,16 +107,16 @@ export const controlled: JudgedPromise = {
   name: "controls",
   check: (history) => [
     ...stoppedViolations(history),
-    ...heldOf(history)
+    ...getHolds(history)
       .filter(({ from }) => isTrueBehind(history, from))
-      .flatMap((held) => pacedViolations(history, held)),
+      .flatMap((holdPeriod) => pacedViolations(history, holdPeriod)),
   ],
 }
 
-const mostRefusals = 5
+const maxRefusals = 5
 
-const isResume = (ask: Ask): ask is Control =>
-  ask._tag === "Control" && ask.key.startsWith("pause") && ask.value._tag === "Open"
+const isResume = (request: CallRequest): request is Control =>
+  request._tag === "Control" && request.key.startsWith("pause") && request.value._tag === "Open"
 
 const pauseMillis = 3_600_000
 
@@ -127,12 +127,12 @@ export const paused: JudgedPromise = {
     const violations: Array<string> = []
     const calm = history.entries.findIndex(({ _tag }) => _tag === "Calm")
     const stored = messagesByName(history)
-    const resumes = controlsOf(history).filter(({ ask }) => isResume(ask))
+    const resumes = getControls(history).filter(({ request }) => isResume(request))
     const refused = new Map<number, Array<string>>()
     for (const [index, entry] of history.entries.entries()) {
-      if (entry._tag === "Asked" && isResume(entry.ask)) {
+      if (entry._tag === "Asked" && isResume(entry.request)) {
         // A pause that began earlier than observed ends with it: the count restarts.
-        for (const number of entry.ask.numbers) refused.delete(number)
+        for (const number of entry.request.numbers) refused.delete(number)
       }
       if (entry._tag !== "Said") continue
       const { name, number } = entry
@@ -146,14 +146,14 @@ export const paused: JudgedPromise = {
           stored.get(name)?.every(({ error }) => error === "send_failed") === true)
       if (!entry.againstNumber || !isNoted) continue
       inARow.push(name)
-      if (inARow.length < mostRefusals) continue
+      if (inARow.length < maxRefusals) continue
       inARow.length = 0
       const end = entry.at + pauseMillis
       const resumed = resumes.find(
-        ({ answered, ask }) => ask.numbers.includes(number) && answered > index,
+        ({ answered, request }) => request.numbers.includes(number) && answered > index,
       )
-      const next = handedOf(history).find((one) => one.number === number && one.index > index)
-      if (next !== undefined && next.at < end && next.index < (resumed?.asked ?? Infinity)) {
+      const next = getHandovers(history).find((one) => one.number === number && one.index > index)
+      if (next !== undefined && next.at < end && next.index < (resumed?.requestIndex ?? Infinity)) {
         violations.push(`${next.name} was handed over although its number had been refused`)
       }
     }

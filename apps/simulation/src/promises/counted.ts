@@ -1,5 +1,5 @@
 /** The allowance of the plan and the quota of each number are exact, under any race. */
-import { isGivenBack, wasRestored } from "./Promise.ts"
+import { isRefunded, wasRestored } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const dayMillis = 86_400_000
@@ -10,7 +10,7 @@ export const counted: JudgedPromise = {
     const { final, setting } = history
     const violations: Array<string> = []
     const counting = final.messages.filter(
-      ({ isKept, mode, state }) => mode === "live" && !isKept && !isGivenBack(state),
+      ({ isStored, mode, state }) => mode === "live" && !isStored && !isRefunded(state),
     )
     const left = setting.allowance - counting.length
     if (final.allowanceLeft !== left) {
@@ -19,10 +19,10 @@ export const counted: JudgedPromise = {
     if (left < 0) violations.push(`${-left} more than the allowance were accepted`)
     for (const [number, messages] of Map.groupBy(counting, (message) => message.number)) {
       // Held messages do not count until released: then only as many leave as fit.
-      const moments = wasRestored(history)
+      const instants = wasRestored(history)
         ? messages.flatMap(({ sentAt }) => (sentAt === null ? [] : [sentAt]))
         : messages.map(({ dueAt }) => dueAt)
-      const times = moments.toSorted((a, b) => a - b)
+      const times = instants.toSorted((a, b) => a - b)
       const isOver = times.some((time, index) => {
         const last = times[index + setting.quota]
         return last !== undefined && last - time < dayMillis

@@ -1,28 +1,39 @@
 /** Deleted records are gone: they take nothing new, do nothing more, and leave nothing. */
 import type { History } from "../History.ts"
-import { heldOf, sendsOf } from "./Promise.ts"
-import type { Held, JudgedPromise } from "./Promise.ts"
+import { getHolds, getSends } from "./Promise.ts"
+import type { HoldPeriod, JudgedPromise } from "./Promise.ts"
 
-type Sends = ReturnType<typeof sendsOf>
+type Sends = ReturnType<typeof getSends>
 
 /** Whether the deleted record would have to take that message. */
-const isOf = ({ control }: Held, { final }: History, { ask }: Sends[number]): boolean => {
+const isFor = (
+  { control }: HoldPeriod,
+  { final }: History,
+  { request }: Sends[number],
+): boolean => {
   const [what, name] = control.key.split(" ")
-  if (what === "deletion") return ask.fate === "deleted"
-  if (ask.isProbe || ask.fate !== undefined || ask.leavesOutNumber === true) return false
-  if (what === "removal") return final.numbers[ask.number] === control.numbers[0]
-  return what === "contact" && ask.contact === name
+  if (what === "deletion") return request.fate === "deleted"
+  if (request.isProbe || request.fate !== undefined || request.leavesOutNumber === true)
+    return false
+  if (what === "removal") return final.numbers[request.number] === control.numbers[0]
+  return what === "contact" && request.contact === name
 }
 
-const violationsOf = (history: History, sends: Sends, held: Held): ReadonlyArray<string> => {
+const findViolations = (
+  history: History,
+  sends: Sends,
+  holdPeriod: HoldPeriod,
+): ReadonlyArray<string> => {
   const violations: Array<string> = []
-  const { control, from } = held
+  const { control, from } = holdPeriod
   const deletedAt = history.entries[from]?.at ?? 0
-  const early = new Set(sends.filter(({ asked }) => asked < from).map(({ ask }) => ask.text))
+  const early = new Set(
+    sends.filter(({ requestIndex }) => requestIndex < from).map(({ request }) => request.text),
+  )
   for (const call of sends) {
-    if (call.answer?._tag !== "Accepted" || early.has(call.ask.text)) continue
-    if (isOf(held, history, call))
-      violations.push(`${call.ask.text} was accepted after ${control.key}`)
+    if (call.answer?._tag !== "Accepted" || early.has(call.request.text)) continue
+    if (isFor(holdPeriod, history, call))
+      violations.push(`${call.request.text} was accepted after ${control.key}`)
   }
   const { isTimeTrue } = history.setting
   for (const { runs, text } of history.final.reminders) {
@@ -31,8 +42,8 @@ const violationsOf = (history: History, sends: Sends, held: Held): ReadonlyArray
   }
   if (control.key !== "deletion") return violations
   const ids = new Set(
-    sends.flatMap(({ answer, ask }) =>
-      ask.fate === "deleted" && answer?._tag === "Accepted" ? answer.ids : [],
+    sends.flatMap(({ answer, request }) =>
+      request.fate === "deleted" && answer?._tag === "Accepted" ? answer.ids : [],
     ),
   )
   const { events, leftOfDeleted } = history.final
@@ -47,9 +58,9 @@ const kinds = /^(?:removal|deletion|reminder|contact)\b/
 export const deleted: JudgedPromise = {
   name: "deleted",
   check: (history) => {
-    const sends = sendsOf(history)
-    return heldOf(history)
+    const sends = getSends(history)
+    return getHolds(history)
       .filter(({ control }) => kinds.test(control.key))
-      .flatMap((held) => violationsOf(history, sends, held))
+      .flatMap((holdPeriod) => findViolations(history, sends, holdPeriod))
   },
 }

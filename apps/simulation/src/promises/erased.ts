@@ -12,29 +12,30 @@ export const erased: JudgedPromise = {
     if (first === undefined) return []
     const violations: Array<string> = []
     const ended = new Map(final.events.map(({ createdAt, messageId }) => [messageId, createdAt]))
-    const eventsOf = Map.groupBy(final.events, ({ messageId }) => messageId)
+    const eventsByMessage = Map.groupBy(final.events, ({ messageId }) => messageId)
     const last = later.at(-1)
-    if (last?.areOthersKept === false && last.others >= first.others) {
+    if (last?.areOthersRetained === false && last.others >= first.others) {
       violations.push(`${last.others} messages are left that the service keeps for a day`)
     }
-    for (const { areOthersKept, at, events, messages, others, refusals } of later) {
+    for (const { areOthersRetained, at, events, messages, others, refusals } of later) {
       const left = new Set(messages)
       const leftEvents = new Set(events)
       for (const { id, name } of final.messages) {
         const endedAt = ended.get(id) ?? Infinity
-        const keptMillis = at - endedAt
-        const isDue = keptMillis > dayMillis + roundMillis
-        if (isDue && left.has(id)) violations.push(`${name} is kept ${keptMillis} ms after its end`)
-        if (keptMillis <= dayMillis && !left.has(id)) {
-          violations.push(`${name} is gone ${keptMillis} ms after its end`)
+        const retentionMillis = at - endedAt
+        const isDue = retentionMillis > dayMillis + roundMillis
+        if (isDue && left.has(id))
+          violations.push(`${name} is kept ${retentionMillis} ms after its end`)
+        if (retentionMillis <= dayMillis && !left.has(id)) {
+          violations.push(`${name} is gone ${retentionMillis} ms after its end`)
         }
-        for (const { eventId, type } of eventsOf.get(id) ?? []) {
-          if (keptMillis <= dayMillis && !leftEvents.has(eventId)) {
-            violations.push(`${type} of ${name} is gone ${keptMillis} ms after its end`)
+        for (const { eventId, type } of eventsByMessage.get(id) ?? []) {
+          if (retentionMillis <= dayMillis && !leftEvents.has(eventId)) {
+            violations.push(`${type} of ${name} is gone ${retentionMillis} ms after its end`)
           }
         }
       }
-      if (areOthersKept && others !== first.others) {
+      if (areOthersRetained && others !== first.others) {
         violations.push(
           `${others} messages in place of ${first.others} are left of another workspace`,
         )

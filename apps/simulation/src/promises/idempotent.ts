@@ -1,6 +1,6 @@
 /** One key is one request: every repeat gets the first answer. */
 import type { MakeEndpoint } from "../History.ts"
-import { callsOf, sendsOf } from "./Promise.ts"
+import { getCalls, getSends } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const idempotent: JudgedPromise = {
@@ -8,14 +8,14 @@ export const idempotent: JudgedPromise = {
   check: (history) => {
     const violations: Array<string> = []
     const answers = new Map<string, string>()
-    for (const { answer, ask } of sendsOf(history)) {
+    for (const { answer, request } of getSends(history)) {
       if (answer?._tag !== "Accepted") continue
       const ids = answer.ids.join()
-      const before = answers.get(ask.idempotencyKey)
+      const before = answers.get(request.idempotencyKey)
       if (before !== undefined && before !== ids) {
-        violations.push(`${ask.text} was answered with ${before} and then with ${ids}`)
+        violations.push(`${request.text} was answered with ${before} and then with ${ids}`)
       }
-      answers.set(ask.idempotencyKey, ids)
+      answers.set(request.idempotencyKey, ids)
     }
     return violations
   },
@@ -26,24 +26,25 @@ export const idempotentEndpoints: JudgedPromise = {
   name: "idempotency of endpoints",
   check: (history) => {
     const violations: Array<string> = []
-    const calls = callsOf(history).filter(({ ask }) => ask._tag === "MakeEndpoint")
+    const calls = getCalls(history).filter(({ request }) => request._tag === "MakeEndpoint")
     const urls = new Map<number, string>()
-    const groups = Map.groupBy(calls, ({ ask }) => {
-      const { idempotencyKey, key, mode } = ask as MakeEndpoint
+    const groups = Map.groupBy(calls, ({ request }) => {
+      const { idempotencyKey, key, mode } = request as MakeEndpoint
       return `${key ?? mode}/${idempotencyKey}`
     })
-    for (const [name, asked] of groups) {
+    for (const [name, requests] of groups) {
       const firsts: Array<string> = []
       const ids = new Set<number>()
       const bodies = new Set<boolean>()
-      const isAlike = new Set(asked.map(({ ask }) => (ask as MakeEndpoint).isOther)).size === 1
-      for (const { answer, ask } of asked) {
+      const isAlike =
+        new Set(requests.map(({ request }) => (request as MakeEndpoint).isOther)).size === 1
+      for (const { answer, request } of requests) {
         if (answer?._tag === "Refused" && answer.code === "idempotency_key_reused" && isAlike) {
           violations.push(`${name} is refused as the key of another request`)
         }
         if (answer?._tag !== "Made") continue
         const { id, isReplayed, secret } = answer
-        const { isOther, url } = ask as MakeEndpoint
+        const { isOther, url } = request as MakeEndpoint
         ids.add(id)
         bodies.add(isOther)
         if (!isReplayed) firsts.push(url)
@@ -71,15 +72,15 @@ export const idempotentReminders: JudgedPromise = {
   name: "idempotency of reminders",
   check: (history) => {
     const violations: Array<string> = []
-    const answers = callsOf(history).flatMap(({ answer, ask }) =>
-      ask._tag === "MakeReminder" && answer?._tag === "Made" ? [{ ...ask, ...answer }] : [],
+    const answers = getCalls(history).flatMap(({ answer, request }) =>
+      request._tag === "MakeReminder" && answer?._tag === "Made" ? [{ ...request, ...answer }] : [],
     )
-    for (const [text, made] of Map.groupBy(answers, (each) => each.text)) {
-      const ids = new Set(made.map(({ id }) => id))
+    for (const [text, created] of Map.groupBy(answers, (each) => each.text)) {
+      const ids = new Set(created.map(({ id }) => id))
       if (ids.size > 1) violations.push(`${text} made ${ids.size} reminders`)
-      const bodies = new Set(made.map(({ isOther }) => isOther))
+      const bodies = new Set(created.map(({ isOther }) => isOther))
       if (bodies.size > 1) violations.push(`${text} was answered for two requests`)
-      const firsts = made.filter(({ isReplayed }) => !isReplayed)
+      const firsts = created.filter(({ isReplayed }) => !isReplayed)
       if (firsts.length > 1) violations.push(`${text} was answered ${firsts.length} times as new`)
     }
     return violations

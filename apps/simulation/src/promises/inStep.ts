@@ -2,9 +2,9 @@
  * A process whose clock is more than ten seconds from the store's sends and expires nothing. It
  * compares them each minute; until then it works by its clock.
  */
-import { nameOf } from "../History.ts"
+import { toName } from "../History.ts"
 import type { History } from "../History.ts"
-import { handedOf, sendsOf, toldMessages } from "./Promise.ts"
+import { getHandovers, getSends, reportedMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** The maximum skew of a working process. */
@@ -21,13 +21,13 @@ interface Spell {
   readonly to: number
 }
 
-const spellsOf = ({ entries }: History): ReadonlyArray<Spell> =>
+const getSpells = ({ entries }: History): ReadonlyArray<Spell> =>
   entries.flatMap((entry, index) => {
     if (entry._tag !== "ClockSet" || Math.abs(entry.skew) <= stopMillis) return []
     const { at: from, process, skew } = entry
     const next = entries.find(
-      (later, place) =>
-        place > index &&
+      (later, position) =>
+        position > index &&
         (later._tag === "Calm" ||
           ((later._tag === "ClockSet" || later._tag === "Died") && later.process === process)),
     )
@@ -38,10 +38,10 @@ export const inStep: JudgedPromise = {
   name: "wrong clock",
   check: (history) => {
     const { isSteady } = history.setting
-    const spells = spellsOf(history)
+    const spells = getSpells(history)
     if (!isSteady || spells.length === 0) return []
     const violations: Array<string> = []
-    for (const { at, name, process } of handedOf(history)) {
+    for (const { at, name, process } of getHandovers(history)) {
       const spell = spells.find(
         (each) => each.process === process && at > each.from + untilNoticedMillis && at < each.to,
       )
@@ -50,11 +50,11 @@ export const inStep: JudgedPromise = {
       }
     }
     const expiries = new Map(
-      sendsOf(history).flatMap(({ ask }) =>
-        ask.phones.map((phone) => [nameOf(ask.text, phone), ask.expiresAt] as const),
+      getSends(history).flatMap(({ request }) =>
+        request.phones.map((phone) => [toName(request.text, phone), request.expiresAt] as const),
       ),
     )
-    for (const { index, name, type } of toldMessages(history)) {
+    for (const { index, name, type } of reportedMessages(history)) {
       const expiresAt = expiries.get(name ?? "") ?? null
       const at = history.entries[index]?.at ?? Infinity
       if (type !== "message.expired" || expiresAt === null || expiresAt <= at + stopMillis) continue

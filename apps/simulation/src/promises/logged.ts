@@ -3,7 +3,7 @@
  * none is missing once faults have ended.
  */
 import type { History } from "../History.ts"
-import { endpointsOf, toldOf } from "./endpoints.ts"
+import { getEndpoints, getNotifications } from "./endpoints.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const maximumAttempts = { webhook: 9, callback: 4 } as const
@@ -15,9 +15,9 @@ const restartMillis = 60_000
 const missing = (history: History): ReadonlyArray<string> => {
   const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
   const allWell = calm + restartMillis
-  return endpointsOf(history).flatMap(({ changes, revocations, told, url }) => {
+  return getEndpoints(history).flatMap(({ changes, revocations, notifications, url }) => {
     if (revocations.length > 0 || (changes.RemoveEndpoint ?? []).length > 0) return []
-    const calls = told.filter(({ calledAt }) => calledAt > allWell).length
+    const calls = notifications.filter(({ calledAt }) => calledAt > allWell).length
     const lines = history.final.attempts.filter(
       (attempt) => attempt.url === url && attempt.attemptedAt > allWell,
     ).length
@@ -30,12 +30,17 @@ export const logged: JudgedPromise = {
   check: (history) => {
     const violations: Array<string> = [...missing(history)]
     const { attempts } = history.final
-    const made = Map.groupBy(toldOf(history), ({ eventId, url }) => `${url} ${eventId}`)
+    const created = Map.groupBy(
+      getNotifications(history),
+      ({ eventId, url }) => `${url} ${eventId}`,
+    )
     const stopped = new Set(
-      endpointsOf(history).flatMap(({ revocations, url }) => (revocations.length > 0 ? [url] : [])),
+      getEndpoints(history).flatMap(({ revocations, url }) =>
+        revocations.length > 0 ? [url] : [],
+      ),
     )
     for (const [key, log] of Map.groupBy(attempts, ({ eventId, url }) => `${url} ${eventId}`)) {
-      const calls = made.get(key) ?? []
+      const calls = created.get(key) ?? []
       const kind = calls[0]?.kind ?? "webhook"
       const heard = calls.filter((call) => call.heard).length
       if (log.length > calls.length) {
@@ -44,8 +49,8 @@ export const logged: JudgedPromise = {
       if (log.filter(({ delivered }) => delivered).length > heard) {
         violations.push(`${key} is logged as delivered more often than the ${heard} times it was`)
       }
-      const most = Math.max(...log.map(({ attempt }) => attempt))
-      if (most > maximumAttempts[kind]) violations.push(`${key} has an attempt ${most}`)
+      const max = Math.max(...log.map(({ attempt }) => attempt))
+      if (max > maximumAttempts[kind]) violations.push(`${key} has an attempt ${max}`)
       for (const { attempt, delivered, isLast } of log) {
         if (delivered && !isLast) violations.push(`${key} is to be told again after its delivery`)
         if (!delivered && isLast && attempt < maximumAttempts[kind]) {

@@ -1,18 +1,18 @@
 /**
  * A message is never shown after it was reported as cancelled or expired, nor handed over after its expiry.
  */
-import { nameOf } from "../History.ts"
-import { isGivenBack, sendsOf, shownByName, toldMessages, toldStates } from "./Promise.ts"
+import { toName } from "../History.ts"
+import { isRefunded, getSends, visibleByName, reportedMessages, reportedStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverAfterEnd: JudgedPromise = {
   name: "after its end",
   check: (history) => {
     const violations: Array<string> = []
-    const shown = shownByName(history)
-    for (const { answered, name, state } of toldStates(history)) {
-      if (!isGivenBack(state)) continue
-      const copies = shown.get(name) ?? []
+    const visible = visibleByName(history)
+    for (const { answered, name, state } of reportedStates(history)) {
+      if (!isRefunded(state)) continue
+      const copies = visible.get(name) ?? []
       if (copies.some(({ index }) => index < answered)) {
         violations.push(`${name} is reported as ${state} and was shown before`)
       }
@@ -20,9 +20,9 @@ export const neverAfterEnd: JudgedPromise = {
         violations.push(`${name} was shown after it was reported as ${state}`)
       }
     }
-    for (const { name, type } of toldMessages(history)) {
+    for (const { name, type } of reportedMessages(history)) {
       const isUnsent = type === "message.cancelled" || type === "message.expired"
-      if (name !== null && isUnsent && shown.has(name)) {
+      if (name !== null && isUnsent && visible.has(name)) {
         violations.push(`${name} was shown, and ${type} was told`)
       }
     }
@@ -37,8 +37,8 @@ export const inItsTime: JudgedPromise = {
     if (!history.setting.isTimeTrue) return []
     const violations: Array<string> = []
     const times = new Map(
-      sendsOf(history).flatMap(({ ask }) =>
-        ask.phones.map((phone) => [nameOf(ask.text, phone), ask] as const),
+      getSends(history).flatMap(({ request }) =>
+        request.phones.map((phone) => [toName(request.text, phone), request] as const),
       ),
     )
     for (const entry of history.entries) {

@@ -1,6 +1,6 @@
 /** An accepted message is never lost: it is stored once, under the answered ids, and it ends. */
-import { nameOf } from "../History.ts"
-import { messagesByName, sendsOf, wasRestored } from "./Promise.ts"
+import { toName } from "../History.ts"
+import { messagesByName, getSends, wasRestored } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverLost: JudgedPromise = {
@@ -8,11 +8,11 @@ export const neverLost: JudgedPromise = {
   check: (history) => {
     const violations: Array<string> = []
     const stored = messagesByName(history)
-    const sent = new Set(sendsOf(history).map(({ ask }) => ask.text))
-    for (const { answer, ask } of sendsOf(history)) {
-      if (answer?._tag !== "Accepted" || ask.isProbe || ask.fate !== undefined) continue
-      for (const [index, phone] of ask.phones.entries()) {
-        const name = nameOf(ask.text, phone)
+    const sent = new Set(getSends(history).map(({ request }) => request.text))
+    for (const { answer, request } of getSends(history)) {
+      if (answer?._tag !== "Accepted" || request.isProbe || request.fate !== undefined) continue
+      for (const [index, phone] of request.phones.entries()) {
+        const name = toName(request.text, phone)
         const messages = stored.get(name) ?? []
         if (messages.length === 0) violations.push(`${name} was accepted and is gone`)
         else if (!messages.some(({ id }) => id === answer.ids[index])) {
@@ -21,7 +21,7 @@ export const neverLost: JudgedPromise = {
       }
     }
     for (const [name, all] of stored) {
-      const messages = all.filter(({ isKept }) => !isKept)
+      const messages = all.filter(({ isStored }) => !isStored)
       if (messages.length > 1 && sent.has(messages[0]?.text ?? "")) {
         violations.push(`${name} is stored ${messages.length} times`)
       }

@@ -1,6 +1,6 @@
 /** A message is never sent twice, and no test message is ever sent. */
-import { nameOf } from "../History.ts"
-import { callsOf, messagesByName, sendsOf, shownByName, testNames, textOf } from "./Promise.ts"
+import { toName } from "../History.ts"
+import { getCalls, messagesByName, getSends, visibleByName, testNames, toText } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverTwice: JudgedPromise = {
@@ -9,26 +9,26 @@ export const neverTwice: JudgedPromise = {
     const violations: Array<string> = []
     const tests = testNames(history)
     const probes = new Set(
-      sendsOf(history)
-        .filter(({ ask }) => ask.isProbe || ask.fate !== undefined)
-        .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
+      getSends(history)
+        .filter(({ request }) => request.isProbe || request.fate !== undefined)
+        .flatMap(({ request }) => request.phones.map((phone) => toName(request.text, phone))),
     )
     const reminders = new Set(
-      callsOf(history).flatMap(({ ask }) =>
-        ask._tag === "MakeReminder" && ask.isProbe ? [ask.text] : [],
+      getCalls(history).flatMap(({ request }) =>
+        request._tag === "MakeReminder" && request.isProbe ? [request.text] : [],
       ),
     )
     const stored = messagesByName(history)
-    for (const [name, copies] of shownByName(history)) {
+    for (const [name, copies] of visibleByName(history)) {
       const byId = Map.groupBy(copies, ({ entry }) => entry.transportId)
       for (const [, same] of byId) {
         if (same.length > 1) violations.push(`${name} was shown ${same.length} times`)
       }
       // A reminder creates a message for each run.
-      const isProbe = probes.has(name) || reminders.has(textOf(name))
-      const made = isProbe ? 1 : (stored.get(name)?.length ?? 0)
-      if (byId.size > made)
-        violations.push(`${name} was shown ${byId.size} times for ${made} messages`)
+      const isProbe = probes.has(name) || reminders.has(toText(name))
+      const createdCount = isProbe ? 1 : (stored.get(name)?.length ?? 0)
+      if (byId.size > createdCount)
+        violations.push(`${name} was shown ${byId.size} times for ${createdCount} messages`)
       if (tests.has(name)) violations.push(`${name} is a test message and was shown`)
     }
     return violations

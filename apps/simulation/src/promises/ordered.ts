@@ -1,17 +1,22 @@
 /** A number's messages leave in the order of their due times, then of their ids. */
-import { controlsOf, messagesByName, sendsOf } from "./Promise.ts"
-import { nameOf } from "../History.ts"
+import { getControls, messagesByName, getSends } from "./Promise.ts"
+import { toName } from "../History.ts"
 import type { History } from "../History.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** Messages that newer ones may pass: they waited when a new epoch began. By name, with that entry. */
-const heldOnceOf = (history: History) => {
-  const epochs = controlsOf(history).filter(({ ask }) => ask.value._tag === "Held" && !ask.isProbe)
-  const end = Math.max(...epochs.map(({ answered }) => answered))
-  const names = sendsOf(history).flatMap(({ ask, asked }) =>
-    asked < end ? ask.phones.map((phone) => nameOf(ask.text, phone)) : [],
+const wasHeldOnce = (history: History) => {
+  const epochs = getControls(history).filter(
+    ({ request }) => request.value._tag === "Held" && !request.isProbe,
   )
-  return { names: new Set(names), since: Math.min(...epochs.map(({ asked }) => asked)) }
+  const end = Math.max(...epochs.map(({ answered }) => answered))
+  const names = getSends(history).flatMap(({ request, requestIndex }) =>
+    requestIndex < end ? request.phones.map((phone) => toName(request.text, phone)) : [],
+  )
+  return {
+    names: new Set(names),
+    since: Math.min(...epochs.map(({ requestIndex }) => requestIndex)),
+  }
 }
 
 export const ordered: JudgedPromise = {
@@ -21,10 +26,12 @@ export const ordered: JudgedPromise = {
     if (!history.setting.isPunctual) return []
     const stored = messagesByName(history)
     const sent = new Set(
-      sendsOf(history).flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
+      getSends(history).flatMap(({ request }) =>
+        request.phones.map((phone) => toName(request.text, phone)),
+      ),
     )
-    const heldOnce = heldOnceOf(history)
-    const begun = new Set<string>()
+    const heldOnce = wasHeldOnce(history)
+    const started = new Set<string>()
     const last = new Map<
       number,
       { readonly name: string; readonly dueAt: number; readonly id: number }
@@ -32,8 +39,8 @@ export const ordered: JudgedPromise = {
     const violations: Array<string> = []
     for (const [index, entry] of history.entries.entries()) {
       // Repeats of an attempt say nothing of the order.
-      if (entry._tag !== "HandedOver" || begun.has(entry.name)) continue
-      begun.add(entry.name)
+      if (entry._tag !== "HandedOver" || started.has(entry.name)) continue
+      started.add(entry.name)
       const [message] = stored.get(entry.name) ?? []
       if (message === undefined || !sent.has(entry.name)) continue
       if (index > heldOnce.since && heldOnce.names.has(entry.name)) continue

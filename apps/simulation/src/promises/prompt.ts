@@ -1,7 +1,7 @@
 /** In calm, due work happens at once: a signal between processes is never needed twice. */
-import { nameOf } from "../History.ts"
+import { toName } from "../History.ts"
 import type { Control, History } from "../History.ts"
-import { controlsOf, sendsOf, shownByName, toldMessages } from "./Promise.ts"
+import { getControls, getSends, visibleByName, reportedMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** Due messages leave within this, though idle loops poll every ten minutes. */
@@ -11,12 +11,12 @@ const isStop = ({ value }: Control): boolean =>
   value._tag === "Stopped" || (value._tag === "Paced" && value.pacing !== null)
 
 /** When each message left, with the index of the entry. A test message leaves with its webhook. */
-const leavesOf = (history: History) => {
+const findLeaves = (history: History) => {
   const leaves = new Map<string, { readonly at: number; readonly index: number }>()
-  for (const [name, [first]] of shownByName(history)) {
+  for (const [name, [first]] of visibleByName(history)) {
     if (first !== undefined) leaves.set(name, { at: first.entry.at, index: first.index })
   }
-  for (const { index, name, type } of toldMessages(history)) {
+  for (const { index, name, type } of reportedMessages(history)) {
     if (name === null || type !== "message.sent" || leaves.has(name)) continue
     leaves.set(name, { at: history.entries[index]?.at ?? Infinity, index })
   }
@@ -26,41 +26,44 @@ const leavesOf = (history: History) => {
 export const prompt: JudgedPromise = {
   name: "late",
   check: (history) => {
-    const leaves = leavesOf(history)
-    const controls = controlsOf(history).filter(({ ask }) => ask.isProbe)
-    return sendsOf(history).flatMap(({ answer, ask, asked, askedAt }) => {
-      if (!ask.isProbe || answer?._tag !== "Accepted") return []
-      const name = nameOf(ask.text, ask.phones[0] ?? "")
+    const leaves = findLeaves(history)
+    const controls = getControls(history).filter(({ request }) => request.isProbe)
+    return getSends(history).flatMap(({ answer, request, requestIndex, requestedAt }) => {
+      if (!request.isProbe || answer?._tag !== "Accepted") return []
+      const name = toName(request.text, request.phones[0] ?? "")
       const left = leaves.get(name)
-      const endsOf = (stops: typeof controls) =>
+      const getEnds = (stops: typeof controls) =>
         stops.flatMap((stop) => {
-          const { key, value } = stop.ask
-          const next = controls.find((each) => each.ask.key === key && each.asked > stop.asked)
-          if (next !== undefined && next.asked < asked) return []
+          const { key, value } = stop.request
+          const next = controls.find(
+            (each) => each.request.key === key && each.requestIndex > stop.requestIndex,
+          )
+          if (next !== undefined && next.requestIndex < requestIndex) return []
           if (value._tag === "Stopped" && value.until !== null) return [value.until]
-          return next === undefined ? [] : [next.askedAt]
+          return next === undefined ? [] : [next.requestedAt]
         })
       // A stopped message waits until the stop's end, or until it is released.
-      const sendAt = ask.sendAt ?? askedAt
+      const sendAt = request.sendAt ?? requestedAt
       const stops = controls.filter(
         (control) =>
-          isStop(control.ask) &&
-          (control.asked < asked || (ask.mode === "test" && control.askedAt < sendAt)),
+          isStop(control.request) &&
+          (control.requestIndex < requestIndex ||
+            (request.mode === "test" && control.requestedAt < sendAt)),
       )
-      const open = Math.max(sendAt, ...endsOf(stops))
+      const open = Math.max(sendAt, ...getEnds(stops))
       // Held messages were sent earlier, and could not have left yet.
       const holds = controls.filter(
         (control) =>
-          control.ask.value._tag === "Held" &&
-          control.asked > asked &&
-          control.asked < (left?.index ?? Infinity) &&
-          control.askedAt <= open + promptMillis,
+          control.request.value._tag === "Held" &&
+          control.requestIndex > requestIndex &&
+          control.requestIndex < (left?.index ?? Infinity) &&
+          control.requestedAt <= open + promptMillis,
       )
-      const due = Math.max(open, ...endsOf(holds))
+      const due = Math.max(open, ...getEnds(holds))
       const late = (left?.at ?? Infinity) - due
       if (late > promptMillis) return [`${name} left ${late} ms after it was due, all being well`]
       // No transport has a test message, so none is in flight when it is stopped.
-      const isEarly = ask.mode === "test" && late < 0
+      const isEarly = request.mode === "test" && late < 0
       return isEarly ? [`${name} left ${-late} ms before it could`] : []
     })
   },

@@ -1,5 +1,5 @@
 /** A reminder runs only at its times, once for each, and each accepted run is one message. */
-import { heldOf } from "./Promise.ts"
+import { getHolds } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const reminded: JudgedPromise = {
@@ -7,7 +7,7 @@ export const reminded: JudgedPromise = {
   check: (history) => {
     const violations: Array<string> = []
     const { entries, final, setting } = history
-    for (const { control, from, to } of setting.isTimeTrue ? heldOf(history) : []) {
+    for (const { control, from, to } of setting.isTimeTrue ? getHolds(history) : []) {
       const { key, value } = control
       const [since, until] = [entries[from]?.at ?? 0, entries[to]?.at ?? Infinity]
       const every = value._tag === "Every" ? value.minutes : value._tag === "Stopped" ? Infinity : 1
@@ -22,9 +22,10 @@ export const reminded: JudgedPromise = {
       }
     }
     for (const { due, runs, text } of final.reminders) {
-      const made = final.messages.filter((message) => message.text === text).length
+      const createdCount = final.messages.filter((message) => message.text === text).length
       const accepted = runs.filter(({ outcome }) => outcome === "accepted").length
-      if (made !== accepted) violations.push(`${text} has ${accepted} runs and ${made} messages`)
+      if (createdCount !== accepted)
+        violations.push(`${text} has ${accepted} runs and ${createdCount} messages`)
       if (new Set(runs.map(({ dueAt }) => dueAt)).size !== runs.length) {
         violations.push(`${text} ran twice for one time`)
       }

@@ -1,6 +1,6 @@
 /** An endpoint gets only subscribed events, and none once its end was answered. */
 import type { History } from "../History.ts"
-import { endpointsOf, graceOf, isDone, skewOf } from "./endpoints.ts"
+import { getEndpoints, graceBy, isDone, clockSkew } from "./endpoints.ts"
 import type { EndpointHistory } from "./endpoints.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
@@ -11,21 +11,21 @@ type FinalEvent = History["final"]["events"][number]
 
 /** Whether this endpoint subscribed to an event, created while the endpoint may have existed. */
 const fits = (
-  { makes, wanted }: EndpointHistory,
+  { makes, requested }: EndpointHistory,
   event: FinalEvent,
   marginMillis: number,
 ): boolean => {
-  const since = Math.min(...makes.map(({ askedAt }) => askedAt))
+  const since = Math.min(...makes.map(({ requestedAt }) => requestedAt))
   return (
-    wanted.events.includes(event.type) &&
-    wanted.mode === event.mode &&
+    requested.events.includes(event.type) &&
+    requested.mode === event.mode &&
     event.createdAt >= since - marginMillis
   )
 }
 
 /** A time of the service, far enough from one of the world for its clocks and its slow commits. */
-const marginOf = (history: History): number =>
-  history.setting.isPunctual ? 0 : 60_000 + skewOf(history) + graceOf(history)(0)
+const getMargin = (history: History): number =>
+  history.setting.isPunctual ? 0 : 60_000 + clockSkew(history) + graceBy(history)(0)
 
 const removed = (endpoint: EndpointHistory) =>
   (endpoint.changes.RemoveEndpoint ?? []).filter(
@@ -41,18 +41,18 @@ export const subscribed: JudgedPromise = {
     const violations: Array<string> = []
     const events = new Map(history.final.events.map((event) => [event.eventId, event]))
     const own = new Set(history.final.messages.map(({ id }) => id))
-    for (const endpoint of endpointsOf(history)) {
-      const { changes, made, told, url } = endpoint
+    for (const endpoint of getEndpoints(history)) {
+      const { changes, created, notifications, url } = endpoint
       const pings = (changes.Ping ?? []).filter(({ answer }) => answer?._tag !== "Refused")
-      for (const { body, calledAt, eventId, type } of told) {
+      for (const { body, calledAt, eventId, type } of notifications) {
         if (type === "ping") {
           const { data } = JSON.parse(body) as { readonly data: { readonly webhook_id: number } }
-          const id = made?.answer?._tag === "Made" ? made.answer.id : data.webhook_id
-          const isAsked = pings.some(({ askedAt }) => askedAt <= calledAt)
-          const isRepeated = (changes.Redeliver ?? []).some(({ ask }) =>
-            "eventId" in ask ? ask.eventId === eventId : false,
+          const id = created?.answer?._tag === "Made" ? created.answer.id : data.webhook_id
+          const isRequested = pings.some(({ requestedAt }) => requestedAt <= calledAt)
+          const isRepeated = (changes.Redeliver ?? []).some(({ request }) =>
+            "eventId" in request ? request.eventId === eventId : false,
           )
-          if (data.webhook_id !== id || !(isAsked || isRepeated)) {
+          if (data.webhook_id !== id || !(isRequested || isRepeated)) {
             violations.push(`${url} was told ${eventId}, a ping that is not its own`)
           }
           continue
@@ -60,7 +60,7 @@ export const subscribed: JudgedPromise = {
         const event = events.get(eventId)
         if (event === undefined || !own.has(event.messageId)) {
           violations.push(`${url} was told ${eventId}, which is not of its workspace`)
-        } else if (!fits(endpoint, event, marginOf(history))) {
+        } else if (!fits(endpoint, event, getMargin(history))) {
           violations.push(`${url} was told ${type} ${eventId}, for which it did not ask`)
         }
       }
@@ -77,7 +77,7 @@ const ends = (endpoint: EndpointHistory) => [
     why: "was stopped with its key",
     isOver: (at: number) =>
       !(endpoint.changes.ResumeEndpoint ?? []).some(
-        (resume) => resume.answered > end.asked && resume.askedAt <= at,
+        (resume) => resume.answered > end.requestIndex && resume.requestedAt <= at,
       ),
   })),
 ]
@@ -86,14 +86,14 @@ export const stopped: JudgedPromise = {
   name: "stopped endpoints",
   check: (history) => {
     const violations: Array<string> = []
-    const graceAt = graceOf(history)
-    const endpoints = endpointsOf(history)
+    const graceAt = graceBy(history)
+    const endpoints = getEndpoints(history)
     for (const endpoint of endpoints) {
-      const { revocations, told, url } = endpoint
+      const { revocations, notifications, url } = endpoint
       const final = history.final.endpoints.filter((each) => each.url === url)
       if (final.length > 1) violations.push(`${url} is stored ${final.length} times`)
       const over = ends(endpoint)
-      for (const { calledAt, eventId } of told) {
+      for (const { calledAt, eventId } of notifications) {
         for (const { end, isOver, why } of over) {
           const late = calledAt - end.answeredAt
           if (late > graceAt(calledAt) && isOver(calledAt)) {
@@ -113,8 +113,8 @@ export const stopped: JudgedPromise = {
       if (last !== undefined && last.disabledReason !== null && revocations.length === 0) {
         violations.push(`${url} has stopped for ${last.disabledReason}, and nothing stopped it`)
       }
-      const isRemovalAsked = (endpoint.changes.RemoveEndpoint ?? []).length > 0
-      if (last === undefined && endpoint.made !== null && !isRemovalAsked) {
+      const isRemovalRequested = (endpoint.changes.RemoveEndpoint ?? []).length > 0
+      if (last === undefined && endpoint.created !== null && !isRemovalRequested) {
         violations.push(`${url} was made and is gone`)
       }
     }

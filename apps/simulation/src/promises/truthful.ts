@@ -1,6 +1,6 @@
 /** Every report is true: each state agrees with what recipients saw, and never goes back. */
 import type { State } from "../History.ts"
-import { hasLeft, shownByName, testNames, toldMessages, toldStates } from "./Promise.ts"
+import { hasLeft, visibleByName, testNames, reportedMessages, reportedStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** The rank of a state; a later report never has a lower one. */
@@ -21,11 +21,11 @@ export const truthful: JudgedPromise = {
   name: "truth",
   check: (history) => {
     const violations: Array<string> = []
-    const shown = shownByName(history)
+    const visible = visibleByName(history)
     const tests = testNames(history)
-    const told = Map.groupBy(toldStates(history), ({ name }) => name)
-    for (const [name, reports] of told) {
-      const copies = shown.get(name) ?? []
+    const received = Map.groupBy(reportedStates(history), ({ name }) => name)
+    for (const [name, reports] of received) {
+      const copies = visible.get(name) ?? []
       for (const report of reports) {
         const isShownFirst = hasLeft(report.state) && !tests.has(name)
         if (isShownFirst && !copies.some(({ index }) => index < report.answered)) {
@@ -33,21 +33,21 @@ export const truthful: JudgedPromise = {
         }
         for (const earlier of reports) {
           // Compared with reports before this request.
-          if (earlier.answered < report.asked && !mayFollow(earlier.state, report.state)) {
+          if (earlier.answered < report.requestIndex && !mayFollow(earlier.state, report.state)) {
             violations.push(`${name} was ${earlier.state} and is ${report.state}`)
           }
         }
       }
     }
-    for (const { index, name, type } of toldMessages(history)) {
+    for (const { index, name, type } of reportedMessages(history)) {
       if (name === null || type !== "message.sent" || tests.has(name)) continue
-      if (!(shown.get(name) ?? []).some((copy) => copy.index < index)) {
+      if (!(visible.get(name) ?? []).some((copy) => copy.index < index)) {
         violations.push(`${type} of ${name} was told, and it was not shown`)
       }
     }
     for (const message of history.final.messages) {
       const { error, mode, name, state, transportId } = message
-      const copies = (shown.get(name) ?? []).filter(
+      const copies = (visible.get(name) ?? []).filter(
         ({ entry }) => entry.transportId === transportId,
       ).length
       const isTrue =
@@ -60,7 +60,7 @@ export const truthful: JudgedPromise = {
               : copies === 0
       if (!isTrue)
         violations.push(`${name} is ${state} ${error ?? ""} and was shown ${copies} times`)
-      const last = (told.get(name) ?? []).at(-1)
+      const last = (received.get(name) ?? []).at(-1)
       if (last !== undefined && !mayFollow(last.state, state)) {
         violations.push(`${name} was reported as ${last.state} and is ${state}`)
       }

@@ -159,7 +159,7 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
   const readyLine = (member: Member) =>
     member === "server" ? /listening on (\S+)/ : /worker ready/
   const ready = (member: Member) =>
-    Effect.flatMap(running(member), ({ says }) => says(readyLine(member)))
+    Effect.flatMap(running(member), ({ awaitOutput }) => awaitOutput(readyLine(member)))
   const allReady = Effect.forEach(members, ready, { discard: true })
 
   yield* allReady

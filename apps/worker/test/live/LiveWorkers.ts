@@ -84,9 +84,9 @@ export const startLiveWorkers = Effect.gen(function* () {
     PORT: "0",
     WORKER: "separate",
   })
-  const { aKey, aWorkspace, ask } = processes.anOperator(server.url, operatorToken)
+  const { aKey, aWorkspace, request } = processes.anOperator(server.url, operatorToken)
   const { key: token } = yield* aKey(yield* aWorkspace())
-  const service: Service = { url: server.url, token, ask }
+  const service: Service = { url: server.url, token, request }
   const caller = processes.aCaller(server.url, token)
 
   const startWorker = Effect.fnUntraced(function* (more: Readonly<Record<string, string>> = {}) {
@@ -94,7 +94,7 @@ export const startLiveWorkers = Effect.gen(function* () {
       ...settings,
       ...more,
     })
-    yield* worker.says(/^worker ready/m)
+    yield* worker.awaitOutput(/^worker ready/m)
     return worker
   })
 

@@ -23,7 +23,7 @@ export interface LiveNumber {
 export interface Service {
   readonly url: string
   readonly token: string
-  readonly ask: ReturnType<typeof processes.anOperator>["ask"]
+  readonly request: ReturnType<typeof processes.anOperator>["request"]
 }
 
 interface Connections {
@@ -42,7 +42,7 @@ export interface RemoteServerShape {
   connect(service: Service, phone: string): Effect.Effect<number, processes.ProcessError>
   connections(phone: string): Connections
   /** What the recipient's phone shows, in the order of arrival. */
-  shown(): ReadonlyArray<string>
+  displayed(): ReadonlyArray<string>
   /** How many messages arrived there, including repeats that are shown once. */
   arrivals(): number
   complaints(): ReadonlyArray<string>
@@ -52,9 +52,9 @@ export class RemoteServer extends Context.Service<RemoteServer, RemoteServerShap
   "test/RemoteServer",
 ) {}
 
-const getNumbers = ({ ask }: Service) =>
+const getNumbers = ({ request }: Service) =>
   Effect.map(
-    ask<{ readonly data: ReadonlyArray<ObservedNumber> }>("GET", "/workspaces/1/numbers"),
+    request<{ readonly data: ReadonlyArray<ObservedNumber> }>("GET", "/workspaces/1/numbers"),
     ({ body }) => body.data,
   )
 
@@ -82,7 +82,7 @@ export const layerWhatsApp = Layer.effect(
         // A second connection ends the first one.
         return { open, logins, max, mixed: 0 }
       },
-      shown: () => remote.decrypted(recipient).map(({ text }) => text ?? ""),
+      displayed: () => remote.decrypted(recipient).map(({ text }) => text ?? ""),
       arrivals: () => remote.decrypted(recipient).reduce((sum, { arrivals }) => sum + arrivals, 0),
       complaints: remote.complaints,
     })
@@ -110,14 +110,14 @@ export const layerTelegram = Layer.effect(
         }),
       connect: Effect.fnUntraced(function* (service, phone) {
         yield* remote.person(phone)
-        const { body: created } = yield* service.ask<{ readonly id: number }>(
+        const { body: created } = yield* service.request<{ readonly id: number }>(
           "POST",
           "/workspaces/1/numbers",
           { platform: "telegram", phone: `+${phone}`, status: "disconnected" },
         )
         const login = `/workspaces/1/numbers/${created.id}/telegram-login`
-        yield* service.ask("POST", login, { method: "code", phone: `+${phone}` })
-        yield* service.ask("POST", `${login}/code`, { code: "12345" })
+        yield* service.request("POST", login, { method: "code", phone: `+${phone}` })
+        yield* service.request("POST", `${login}/code`, { code: "12345" })
         yield* untilConnected(getNumbers(service), created.id)
         return created.id
       }),
@@ -125,7 +125,7 @@ export const layerTelegram = Layer.effect(
         const { started, mixed, max, open } = remote.sessions(phone)
         return { open, logins: started, max, mixed }
       },
-      shown: () => remote.shown(recipient).map(({ text }) => text),
+      displayed: () => remote.shown(recipient).map(({ text }) => text),
       arrivals: () => remote.shown(recipient).length,
       complaints: remote.complaints,
     })

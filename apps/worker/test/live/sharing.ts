@@ -51,7 +51,7 @@ const sendFromAll = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>, text
     yield* processes.waitUntil(
       "all have arrived",
       Effect.sync(() => {
-        const visible = new Set(live.remote.shown())
+        const visible = new Set(live.remote.displayed())
         return numbers.every(({ id }) => visible.has(`${text} ${id}`)) ? true : undefined
       }),
     )
@@ -64,7 +64,7 @@ const assertShown = (
   texts: ReadonlyArray<string>,
 ) => {
   const expected = texts.flatMap((text) => numbers.map(({ id }) => `${text} ${id}`))
-  assert.deepStrictEqual(live.remote.shown().toSorted(), expected.toSorted())
+  assert.deepStrictEqual(live.remote.displayed().toSorted(), expected.toSorted())
   assert.deepStrictEqual(live.remote.complaints(), [])
 }
 

@@ -314,7 +314,7 @@ export const Caller = {
  * Owner of a caller's idempotency keys: the id of its key. Without a key it is a negative number
  * for workspace and mode, which no key has.
  */
-export const claimantOf = ({ key, mode, workspaceId }: Caller): number =>
+export const toClaimant = ({ key, mode, workspaceId }: Caller): number =>
   key?.id ?? claimantWithoutKey(workspaceId, mode)
 
 const claimantWithoutKey = (workspaceId: WorkspaceId, mode: Mode): number =>
@@ -411,7 +411,7 @@ export interface CallerScope {
   readonly restriction: Restriction
 }
 
-export const scopeOf = ({ mode, numberIds, workspaceId }: Authorized): CallerScope => ({
+export const toScope = ({ mode, numberIds, workspaceId }: Authorized): CallerScope => ({
   workspaceId,
   mode,
   restriction: numberIds,

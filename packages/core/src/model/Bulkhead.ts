@@ -29,21 +29,21 @@ export interface Shares {
  */
 export const takeFairShares = <A>(
   candidates: Iterable<A>,
-  workspaceOf: (candidate: A) => WorkspaceId,
+  toWorkspaceId: (candidate: A) => WorkspaceId,
   { held, perWorkspace }: Shares,
   limit: number,
 ): ReadonlyArray<A> => {
-  const taken: Array<A> = []
+  const selected: Array<A> = []
   const counts = new Map(held)
   for (const candidate of candidates) {
-    if (taken.length >= limit) break
-    const workspaceId = workspaceOf(candidate)
+    if (selected.length >= limit) break
+    const workspaceId = toWorkspaceId(candidate)
     const count = counts.get(workspaceId) ?? 0
     if (count >= perWorkspace) continue
     counts.set(workspaceId, count + 1)
-    taken.push(candidate)
+    selected.push(candidate)
   }
-  return taken
+  return selected
 }
 
 /**
@@ -65,12 +65,12 @@ export const countsNearShare = (
 export const allotByShare = ({ held, perWorkspace }: Shares, limit: number) => {
   const counts = new Map(held)
   let left = limit
-  return (workspaceId: WorkspaceId, wanted: number): number => {
+  return (workspaceId: WorkspaceId, requested: number): number => {
     const count = counts.get(workspaceId) ?? 0
-    const places = Math.max(0, Math.min(wanted, left, perWorkspace - count))
-    counts.set(workspaceId, count + places)
-    left -= places
-    return places
+    const granted = Math.max(0, Math.min(requested, left, perWorkspace - count))
+    counts.set(workspaceId, count + granted)
+    left -= granted
+    return granted
   }
 }
 
@@ -194,22 +194,22 @@ export const makeRejectingBulkhead = <Holder>({
   share,
   whole,
 }: Bounds): RejectingBulkhead<Holder> => {
-  const most = share?.most ?? whole
+  const max = share?.most ?? whole
   const shares = new Map<Holder, number>()
-  let taken = 0
+  let used = 0
   return {
     shares,
     tryAcquire: () => {
-      if (taken >= whole) return false
-      taken++
+      if (used >= whole) return false
+      used++
       return true
     },
     release: () => {
-      taken--
+      used--
     },
     tryAcquireShare: (holder) => {
       const held = shares.get(holder) ?? 0
-      if (held >= most) return false
+      if (held >= max) return false
       shares.set(holder, held + 1)
       return true
     },
@@ -255,12 +255,12 @@ const maxAnswers = 1000
 export const memoize = <A>(answer: (question: string) => A): ((question: string) => A) => {
   const answers = new Map<string, A>()
   return (question) => {
-    const kept = answers.get(question)
-    if (kept !== undefined) return kept
-    const made = answer(question)
+    const known = answers.get(question)
+    if (known !== undefined) return known
+    const answered = answer(question)
     if (answers.size >= maxAnswers) answers.clear()
-    answers.set(question, made)
-    return made
+    answers.set(question, answered)
+    return answered
   }
 }
 

@@ -155,11 +155,11 @@ const formatOffset = (minutes: number): string => {
  * The first moment (epoch milliseconds) at which a zone's clocks show a time, given as UTC's moment
  * of showing it. A time that a clock change skips becomes the first moment after it.
  */
-export const momentInZone = (shown: number, timezone: TimeZone): number => {
+export const momentInZone = (localMillis: number, timezone: TimeZone): number => {
   // No clock is a day ahead of UTC, so the time is still to come in this period.
-  let period = periodAt(timezone, shown - dayMillis)
-  while (shown - period.offset >= period.end) period = periodAt(timezone, period.end)
-  return Math.max(shown - period.offset, period.start)
+  let period = periodAt(timezone, localMillis - dayMillis)
+  while (localMillis - period.offset >= period.end) period = periodAt(timezone, period.end)
+  return Math.max(localMillis - period.offset, period.start)
 }
 
 const dayMillis = 86_400_000
@@ -171,7 +171,7 @@ const byLowerCase: ReadonlyMap<string, string> = new Map(
 )
 
 const isTimeZone = (name: string): name is TimeZone =>
-  Result.isSuccess(Result.try(() => clockOf(name)))
+  Result.isSuccess(Result.try(() => zoneClock(name)))
 
 const twoDigits = (value: number): string => `${value}`.padStart(2, "0")
 
@@ -187,11 +187,11 @@ interface Period {
 
 /** The period that contains a moment. `Intl` must know the zone. */
 const periodAt = (zone: string, millis: number): Period => {
-  const clock = clockOf(zone)
+  const clock = zoneClock(zone)
   const index = Math.floor(millis / quarterMillis)
   let periods = clock.quarters.get(index)
   if (periods === undefined) {
-    periods = periodsOf(clock.formatter, index * quarterMillis)
+    periods = findPeriods(clock.formatter, index * quarterMillis)
     clock.quarters.set(index, periods)
   }
   let period = periods[0]
@@ -211,7 +211,7 @@ type Periods = readonly [Period, ...ReadonlyArray<Period>]
 
 const clocks = new Map<string, ZoneClock>()
 
-const clockOf = (zone: string): ZoneClock => {
+const zoneClock = (zone: string): ZoneClock => {
   const known = clocks.get(zone)
   if (known !== undefined) return known
   const formatter = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" })
@@ -225,7 +225,7 @@ const clockOf = (zone: string): ZoneClock => {
 const sampleMillis = 3 * 86_400_000
 const quarterMillis = 30 * sampleMillis
 
-const periodsOf = (formatter: Intl.DateTimeFormat, quarterStart: number): Periods => {
+const findPeriods = (formatter: Intl.DateTimeFormat, quarterStart: number): Periods => {
   const quarterEnd = quarterStart + quarterMillis
   const periods: Array<Period> = []
   let start = quarterStart
@@ -444,12 +444,12 @@ type FirstDayFrom = (day: number) => number
 const matchingDays = (dayPattern: string): FirstDayFrom => {
   const expression = CronExpressionParser.parse(`0 0 ${dayPattern}`, { tz: "UTC" })
   // A caller continues from the last answer, or repeats the days before it.
-  let asked = 0
+  let lastDay = 0
   let answer = -1
   return (day) => {
-    if (day < asked || day > answer) {
+    if (day < lastDay || day > answer) {
       expression.reset(new CronDate(day * dayMillis - 1000, "UTC"))
-      asked = day
+      lastDay = day
       answer = Math.floor(expression.next().getTime() / dayMillis)
     }
     return answer
@@ -553,7 +553,7 @@ export const previewRuns = (
     at !== null && runs.length < count;
     at = nextRunAfter(schedule, at)
   ) {
-    runs.push({ at, local: formatInZone(at, timezone), mark: markOf(schedule, at) })
+    runs.push({ at, local: formatInZone(at, timezone), mark: toMark(schedule, at) })
   }
   const end = Math.min(runs.at(-1)?.at ?? after, after + previewedMillis)
   const clockChanges: Array<ClockChange> = []
@@ -578,7 +578,7 @@ export const previewRuns = (
 
 const formatWall = (wall: number): string => formatInstant(wall).slice(0, "YYYY-MM-DDTHH:MM".length)
 
-const markOf = ({ cron, timezone }: ReminderSchedule, at: number): PreviewedRun["mark"] => {
+const toMark = ({ cron, timezone }: ReminderSchedule, at: number): PreviewedRun["mark"] => {
   const period = periodAt(timezone, at)
   const wall = at + period.offset
   if (cron.wallTimeAfter(wall - 1) !== wall) return "moved"
@@ -600,14 +600,14 @@ const wallTimesIn = (cron: Cron, from: number, to: number): ReadonlyArray<number
 
 /** The first moment later than `after` at which the clocks show a wall time of the pattern. */
 const nextShown = ({ cron, timezone }: ReminderSchedule, after: number): number | null => {
-  let moment = after + 1
+  let instant = after + 1
   while (true) {
-    const period = periodAt(timezone, moment)
-    const wall = cron.wallTimeAfter(moment + period.offset - 1)
+    const period = periodAt(timezone, instant)
+    const wall = cron.wallTimeAfter(instant + period.offset - 1)
     if (wall === undefined) return null
     const run = wall - period.offset
     if (run < period.end) return run
-    moment = period.end
+    instant = period.end
   }
 }
 
@@ -618,12 +618,12 @@ const nextReached = ({ cron, timezone }: ReminderSchedule, after: number): numbe
   const wall = cron.wallTimeAfter(reachedBy(timezone, after))
   if (wall === undefined) return null
   // No clock is a day from UTC: none can have shown it more than a day before.
-  let moment = Math.max(after + 1, wall - dayMillis)
+  let instant = Math.max(after + 1, wall - dayMillis)
   while (true) {
-    const period = periodAt(timezone, moment)
+    const period = periodAt(timezone, instant)
     const run = Math.max(period.start, wall - period.offset)
     if (run < period.end) return run
-    moment = period.end
+    instant = period.end
   }
 }
 

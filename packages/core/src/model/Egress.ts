@@ -58,7 +58,7 @@ export interface PostLimits {
   /** How much of the answer's content is read at most. */
   readonly maximumBytes: number
   /** How much of it is returned. Default: nothing. */
-  readonly keptBytes?: number
+  readonly storedBytes?: number
   /** For all of the call, in real time. */
   readonly timeoutMillis: number
   /** For resolving, connecting and the TLS handshake. */

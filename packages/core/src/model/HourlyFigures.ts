@@ -14,7 +14,7 @@ import type { Mode } from "./Workspace.ts"
 const hourMillis = 3_600_000
 
 /** How long the rows of hours stay. */
-export const figuresKeptMillis = 90 * 24 * hourMillis
+export const figuresRetentionMillis = 90 * 24 * hourMillis
 
 /** Rows that are read by position, each kind with a place of its own. */
 export const figureStreams = ["messages", "events", "attempts"] as const
@@ -80,7 +80,7 @@ export const waitSteps: ReadonlyArray<number> = [
 ]
 
 /** The place of a wait in `waitSteps`; one below zero (a clock was set back) is in the first. */
-const stepOf = (waitMillis: number): number => {
+const waitStep = (waitMillis: number): number => {
   const step = waitSteps.findIndex((end) => waitMillis <= end)
   return step === -1 ? waitSteps.length - 1 : step
 }
@@ -99,7 +99,7 @@ export const waitWithin = (waits: ReadonlyArray<number>, part: number): number |
   return null
 }
 
-export const hourOf = (at: number): number => Math.floor(at / hourMillis) * hourMillis
+export const startOfHour = (at: number): number => Math.floor(at / hourMillis) * hourMillis
 
 export const noFigures: FigureCounts = {
   accepted: 0,
@@ -160,7 +160,7 @@ const emptyTally = ({ at, mode, workspaceId }: FigureEntry): Tally => ({
   ...noFigures,
   workspaceId,
   mode,
-  hour: hourOf(at),
+  hour: startOfHour(at),
   failures: {},
   waits: [],
 })
@@ -172,7 +172,7 @@ const countEntry = (tally: Tally, { at, dueAt, errorCode, kind }: FigureEntry): 
   }
   if (kind !== "sent" || dueAt === null) return
   if (tally.waits.length === 0) tally.waits = waitSteps.map(() => 0)
-  const step = stepOf(at - dueAt)
+  const step = waitStep(at - dueAt)
   tally.waits[step] = (tally.waits[step] ?? 0) + 1
 }
 
@@ -180,7 +180,7 @@ const countEntry = (tally: Tally, { at, dueAt, errorCode, kind }: FigureEntry): 
 export const tallyFigures = (entries: ReadonlyArray<FigureEntry>): ReadonlyArray<HourlyFigures> => {
   const tallies = new Map<string, Tally>()
   for (const entry of entries) {
-    const key = `${entry.workspaceId} ${entry.mode} ${hourOf(entry.at)}`
+    const key = `${entry.workspaceId} ${entry.mode} ${startOfHour(entry.at)}`
     const tally = tallies.get(key) ?? emptyTally(entry)
     tallies.set(key, tally)
     countEntry(tally, entry)
@@ -215,7 +215,7 @@ export interface FigureSpan {
 export const figureSpan = (range: FigureRange, now: number): FigureSpan => {
   const { buckets, hours } = spans[range]
   const bucketMillis = hours * hourMillis
-  const until = hourOf(now) + hourMillis
+  const until = startOfHour(now) + hourMillis
   const from = until - buckets * bucketMillis
   return { before: from - buckets * bucketMillis, from, until, bucketMillis }
 }
@@ -251,7 +251,7 @@ export const figureBuckets = (
 // The port
 
 /** The place that counting has reached in each stream: what lies behind it is not counted yet. */
-export type FigurePlaces = Readonly<Record<FigureStream, number>>
+export type FigurePositions = Readonly<Record<FigureStream, number>>
 
 export interface FigureQuery {
   readonly workspaceId: WorkspaceId
@@ -277,14 +277,14 @@ export interface FigureStore {
    */
   count(
     stream: FigureStream,
-    place: { readonly from: number; readonly to: number },
+    range: { readonly from: number; readonly to: number },
     hours: ReadonlyArray<HourlyFigures>,
   ): Effect.Effect<boolean, StoreUnavailable>
   /** The counted hours that begin in that span, oldest first, and the places, in one snapshot. */
   hours(
     query: FigureQuery & { readonly from: number; readonly until: number },
   ): Effect.Effect<
-    { readonly hours: ReadonlyArray<HourlyFigures>; readonly places: FigurePlaces },
+    { readonly hours: ReadonlyArray<HourlyFigures>; readonly places: FigurePositions },
     StoreUnavailable
   >
   /** Of one workspace and mode: what that stream has after a position, oldest first. */

@@ -10,10 +10,10 @@ import type { Refusal, StoreUnavailable } from "./Refusal.ts"
 import { hashSecret } from "./Secrets.ts"
 
 /** How long a finished request is answered again: 24 hours from the first, in milliseconds. */
-export const answerKeptMillis = 24 * 60 * 60 * 1000
+export const answerRetentionMillis = 24 * 60 * 60 * 1000
 
 /** After this, a crashed process's claim is free again. */
-export const claimKeptMillis = 30_000
+export const claimRetentionMillis = 30_000
 
 /** A request's `Idempotency-Key`, before the claim. */
 export interface IdempotencyKey {
@@ -24,14 +24,14 @@ export interface IdempotencyKey {
 }
 
 export interface IdempotencyClaim extends IdempotencyKey {
-  /** The claiming API key; negative without one (`claimantOf`). */
+  /** The claiming API key; negative without one (`toClaimant`). */
   readonly keyId: number
   /** Distinguishes this attempt's claim from others. */
   readonly token: string
 }
 
 /** What the first answer showed of a number beyond its request; both may change later. */
-export interface FirstShown {
+export interface FirstAnswer {
   /** Digits with country code. */
   readonly phone: string | null
   readonly label: string
@@ -45,7 +45,7 @@ export interface IdempotencyRecord {
   /** When the first request was made; the record is void 24 hours later. */
   readonly createdAt: number
   /** Only for a reconnected number, until it is erased. */
-  readonly shown?: FirstShown
+  readonly shown?: FirstAnswer
 }
 
 /** A store's answer to a claim. */
@@ -62,11 +62,11 @@ export interface KeyStanding {
 
 /** Whether an unfinished claim is free again. */
 export const isClaimVoid = (claimedAt: number, now: number): boolean =>
-  claimedAt + claimKeptMillis <= now
+  claimedAt + claimRetentionMillis <= now
 
 /** Whether a finished request is forgotten. */
 export const isRecordVoid = (createdAt: number, now: number): boolean =>
-  createdAt + answerKeptMillis <= now
+  createdAt + answerRetentionMillis <= now
 
 /** The result of claiming a key at `now`. The claim's holder, loading again, renews it. */
 export const claimOutcome = (

@@ -103,41 +103,41 @@ const leaf: Trim = (value) => value
 
 const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
   const known = new Map(
-    propertySignatures.map(({ name, type }) => [String(name), trimOf(type)] as const),
+    propertySignatures.map(({ name, type }) => [String(name), toTrim(type)] as const),
   )
   return (value, allowance) => {
     if (!isRecord(value)) return value
-    const kept: Record<string, unknown> = Object.create(null)
+    const trimmed: Record<string, unknown> = Object.create(null)
     let anyUnknown = false
     for (const name of Object.keys(value)) {
       const trim = known.get(name)
       if (value[name] === undefined) continue
       if (trim !== undefined) {
-        kept[name] = trim(value[name], allowance)
+        trimmed[name] = trim(value[name], allowance)
       } else if (!anyUnknown || allowance.left > 0) {
         // An object keeps one of its unknown fields, so that it is refused for having them.
         anyUnknown = true
         allowance.left--
-        kept[name] = value[name]
+        trimmed[name] = value[name]
       }
     }
-    return kept
+    return trimmed
   }
 }
 
 const trimList = ({ rest }: SchemaAST.Arrays): Trim => {
-  const trim = rest[0] === undefined ? leaf : trimOf(rest[0])
+  const trim = rest[0] === undefined ? leaf : toTrim(rest[0])
   return (value, allowance) =>
     trim === leaf || !Array.isArray(value) ? value : value.map((member) => trim(member, allowance))
 }
 
 /** Of a union, the member that takes such a value trims it. */
-const trimOf = (ast: SchemaAST.AST): Trim => {
+const toTrim = (ast: SchemaAST.AST): Trim => {
   if (SchemaAST.isObjects(ast)) return trimObject(ast)
   if (SchemaAST.isArrays(ast)) return trimList(ast)
   if (ast.annotations?.[takesDate] === true) return momentText
   return SchemaAST.isUnion(ast)
-    ? (ast.types.map(trimOf).find((trim) => trim !== leaf) ?? leaf)
+    ? (ast.types.map(toTrim).find((trim) => trim !== leaf) ?? leaf)
     : leaf
 }
 
@@ -151,7 +151,7 @@ const tooMany = <C extends Code>(field: string, { code, most }: ListBound<C>) =>
 
 /** Makes what bounds the inputs of a schema, an object's. */
 export const boundedBy = <C extends Code>(schema: Schema.Top, lists: ListBounds<C>) => {
-  const trim = trimOf(SchemaAST.toEncoded(schema.ast))
+  const trim = toTrim(SchemaAST.toEncoded(schema.ast))
   return (given: Raw): Bounded<C> => {
     const problems = Object.entries(lists).flatMap(([field, bound]) => {
       const value = Object.hasOwn(given, field) ? given[field] : undefined
@@ -184,9 +184,9 @@ const wholeNumber = "a whole number"
 /** The words of a check that says all that a value must be, such as "a whole number from 0 to 9". */
 const checked = ({ checks }: SchemaAST.AST): string | undefined => {
   for (const { annotations } of checks ?? []) {
-    const told = annotations?.["message"]
-    if (typeof told === "string" && told.startsWith(`must be ${wholeNumber}`)) {
-      return told.slice("must be ".length)
+    const text = annotations?.["message"]
+    if (typeof text === "string" && text.startsWith(`must be ${wholeNumber}`)) {
+      return text.slice("must be ".length)
     }
     if (annotations?.["expected"] === "an integer") return wholeNumber
   }
@@ -200,8 +200,8 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> | undefined => 
     const all = ast.types.map(alternatives)
     return all.every((one) => one !== undefined) ? all.flat() : undefined
   }
-  const told = checked(ast) ?? kinds[ast._tag]
-  return told === undefined ? undefined : [told]
+  const text = checked(ast) ?? kinds[ast._tag]
+  return text === undefined ? undefined : [text]
 }
 
 /** What the schema expects, in words that follow a field's name: `must be "live" or "test"`. */
@@ -290,8 +290,8 @@ export const decoded = <S extends Schema.Top, A>(
       Schema.declare<A>((value): value is A => value !== undefined),
       SchemaTransformation.transformEffect<A, S["Type"]>({
         decode: (value) => {
-          const made = decode(value)
-          return SchemaIssue.isIssue(made) ? Effect.fail(made) : Effect.succeed(made)
+          const result = decode(value)
+          return SchemaIssue.isIssue(result) ? Effect.fail(result) : Effect.succeed(result)
         },
         encode: () => Effect.fail(new SchemaIssue.Forbidden({ message: "is only read" })),
       }),
@@ -427,17 +427,17 @@ const collect = <C extends Code>(
     case "Composite":
       return issue.issues.forEach((inner) => collect(inner, codes, path, into))
     case "Filter": {
-      const told = issue.filter.annotations?.message
-      return typeof told === "string" ? add(told) : collect(issue.issue, codes, path, into)
+      const text = issue.filter.annotations?.message
+      return typeof text === "string" ? add(text) : collect(issue.issue, codes, path, into)
     }
     case "Encoding":
       return collect(issue.issue, codes, path, into)
     case "AnyOf": {
       // Of a union such as "or null", the member that the value was meant for tells most.
-      const telling = issue.issues.filter((inner) => inner._tag !== "InvalidType")
-      return telling.length === 0
+      const notifying = issue.issues.filter((inner) => inner._tag !== "InvalidType")
+      return notifying.length === 0
         ? add(expected(issue.ast))
-        : telling.forEach((inner) => collect(inner, codes, path, into))
+        : notifying.forEach((inner) => collect(inner, codes, path, into))
     }
     case "MissingKey":
       return add("is required")
@@ -483,12 +483,12 @@ const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
 
 /** Fails with `validation_failed` on the first text that no store accepts. */
 export const requireFitTexts = (
-  given: unknown,
+  value: unknown,
 ): Result.Result<void, Refusal<"validation_failed">> => {
-  const unfit = unfitText(given)
+  const unfit = unfitText(value)
   if (unfit === undefined) return Result.void
-  const told = "must be well-formed text without NUL"
-  return Result.fail(refuseAll(problem("validation_failed", pathText(unfit), told), []))
+  const text = "must be well-formed text without NUL"
+  return Result.fail(refuseAll(problem("validation_failed", pathText(unfit), text), []))
 }
 
 /** The fields of an object, each with those of the object in it: `media`, `media.url`. */
@@ -528,8 +528,8 @@ export const inputDecoder = <
   rules: Rules<C> = {},
 ) => {
   const decode = fieldDecoder(schema, rules)
-  return (given: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> =>
-    Result.flatMap(decode(given), (input) => Result.map(requireFitTexts(given), () => input))
+  return (value: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> =>
+    Result.flatMap(decode(value), (input) => Result.map(requireFitTexts(value), () => input))
 }
 
 /** The same without a look at whether texts are well-formed. */
@@ -549,11 +549,11 @@ export const fieldDecoder = <
     const known = holders(found.field).find((field) => order.includes(field))
     return known === undefined ? order.length : order.indexOf(known)
   }
-  return (given: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> => {
-    if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  return (value: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return Result.fail(refuseAll(problem("validation_failed", null, bodyRule), []))
     }
-    const { input, problems } = bounded(given as Readonly<Record<string, unknown>>)
+    const { input, problems } = bounded(value as Readonly<Record<string, unknown>>)
     const result = decode(input)
     const found: Array<Found<C>> = []
     if (Result.isFailure(result)) collect(result.failure.issue, codes, [], found)

@@ -117,8 +117,8 @@ interface TurnFacts {
 }
 
 /** The most messages of a turn. Only a lane that nothing holds back has more than one. */
-export const turnSize = (most: number, { mayHaveLeft, pacing, removed, room }: TurnFacts): number =>
-  pacing !== null || removed || mayHaveLeft ? 1 : Math.max(1, Math.min(most, room))
+export const turnSize = (max: number, { mayHaveLeft, pacing, removed, room }: TurnFacts): number =>
+  pacing !== null || removed || mayHaveLeft ? 1 : Math.max(1, Math.min(max, room))
 
 /** What of a lane decides whether its turn goes on. */
 interface TurnState extends Standing {
@@ -148,15 +148,15 @@ export const goesOn = (lane: TurnState, now: number): boolean =>
 export const cutsTurn = (lastDueAt: number, dueAt: number): boolean => dueAt < lastDueAt
 
 /** Whether a moment lies in the window that ends now. */
-export const isInWindow = (moment: number, now: number, windowMillis: number): boolean =>
-  moment > now - windowMillis && moment <= now
+export const isInWindow = (instant: number, now: number, windowMillis: number): boolean =>
+  instant > now - windowMillis && instant <= now
 
 /** How many of the ascending times are at or before the moment. */
-const countUntil = (times: ReadonlyArray<number>, moment: number): number => {
+const countUntil = (times: ReadonlyArray<number>, instant: number): number => {
   let [low, high] = [0, times.length]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    if ((times[middle] ?? moment) <= moment) low = middle + 1
+    if ((times[middle] ?? instant) <= instant) low = middle + 1
     else high = middle
   }
   return low
@@ -205,11 +205,11 @@ export const limitedUntil = (
 ): number | null => {
   const limits = [sendCap, ...(pacing === null ? [] : sendLimits(pacing))]
   const contacts = pacing === null || !isNewRecipient ? [] : recipientLimits(pacing)
-  const moments = [
+  const instants = [
     ...limits.map((limit) => cappedUntil(sentTimes, now, limit)),
     ...contacts.map((limit) => cappedUntil(firstTimes, now, limit)),
-  ].filter((moment) => moment !== null)
-  return moments.length === 0 ? null : Math.max(...moments)
+  ].filter((instant) => instant !== null)
+  return instants.length === 0 ? null : Math.max(...instants)
 }
 
 /** What decides when a lane is next due. */
@@ -218,7 +218,7 @@ export interface LaneDue {
   /** The end of the lease in flight; null without one. */
   readonly leaseUntil: number | null
   /** The rest after a message or on the remote's request; null for none. */
-  readonly restsUntil: number | null
+  readonly pacedUntil: number | null
   /**
    * Rate-limited until this time, as of the last claim; also set when the disk had no room for a
    * file.
@@ -259,11 +259,11 @@ export type LaneChange =
   /** Its number was removed; `mayHaveLeft` describes its first message. */
   | { readonly _tag: "Removed"; readonly now: number; readonly mayHaveLeft: boolean }
 
-const latest = (moment: number, ...others: ReadonlyArray<number | null>): number =>
-  others.reduce<number>((late, other) => Math.max(late, other ?? late), moment)
+const latest = (instant: number, ...others: ReadonlyArray<number | null>): number =>
+  others.reduce<number>((late, other) => Math.max(late, other ?? late), instant)
 
 /** Null for an infinite moment, which never comes by itself. */
-const ifEver = (moment: number): number | null => (Number.isFinite(moment) ? moment : null)
+const ifEver = (instant: number): number | null => (Number.isFinite(instant) ? instant : null)
 
 /**
  * When a lane is next due after a change. In flight, at the end of its lease, to be handed out
@@ -271,7 +271,7 @@ const ifEver = (moment: number): number | null => (Number.isFinite(moment) ? mom
  * number hands out only what may have left.
  */
 export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null => {
-  const { leaseUntil, limitedUntil: limited, nextDue, heldUntil: held, restsUntil: rests } = lane
+  const { leaseUntil, limitedUntil: limited, nextDue, heldUntil: held, pacedUntil: rests } = lane
   const first = "firstDueAt" in change ? change.firstDueAt : null
   switch (change._tag) {
     case "Accepted":
@@ -479,7 +479,7 @@ export interface LaneQueue {
   pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
   /**
    * Ends every pause of a lane, and reconnects its number if it was given up (see
-   * `givenUpReasons`). False when the number is unknown or removed.
+   * `abandonedReasons`). False when the number is unknown or removed.
    */
   resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
 }

@@ -28,7 +28,7 @@ export const linkingLeaseMillis = 30_000
 export const testLinkingMillis = 5000
 
 /** A fictional phone for numbers without one, such as test numbers: digits with country code. */
-export const madeUpPhone = (ids: typeof Ids.Service): string =>
+export const inventedPhone = (ids: typeof Ids.Service): string =>
   `1555${String(Number.parseInt(ids.hex(8), 16) % 10_000_000).padStart(7, "0")}`
 
 /** How long a pairing code is valid (contract: Limits). */
@@ -73,7 +73,7 @@ export interface LinkingAttempt extends LinkingView {
 }
 
 /** Whether a workspace is at its limit of numbers; removed ones do not count. */
-export const holdsAllNumbers = (
+export const ownsAllNumbers = (
   numbers: ReadonlyArray<{ readonly removed: boolean }>,
   limit: number | null,
 ): boolean => limit !== null && numbers.filter(({ removed }) => !removed).length >= limit
@@ -136,7 +136,7 @@ export const hasPhone = (
   other.mode === linked.mode &&
   phoneWithoutLink(other, attempt) === phone
 
-export const nothingShown: LinkingView = {
+export const emptyLinkingView: LinkingView = {
   qrText: null,
   qrExpiresAt: null,
   pairingCode: null,
@@ -197,7 +197,7 @@ export interface NewAttempt extends Omit<LinkingAttempt, "numberId" | "replaced"
 }
 
 /** When and why an attempt failed. */
-export interface GivenUp {
+export interface Abandoned {
   readonly at: number
   readonly reason: ConnectionReason
 }
@@ -221,7 +221,7 @@ export type LinkingOutcome =
   | { readonly _tag: "Begun"; readonly number: SendingNumber }
   | { readonly _tag: "Broken"; readonly guard: BrokenLinkingGuard }
 
-export interface HeldAttempt {
+export interface LeasedAttempt {
   readonly attempt: LinkingAttempt
   readonly workspaceId: WorkspaceId
   readonly lease: number
@@ -273,10 +273,10 @@ export interface LinkingStore {
    */
   claimLinkings(
     query: LinkingClaimQuery,
-  ): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
+  ): Effect.Effect<ReadonlyArray<LeasedAttempt>, StoreUnavailable>
   /** Renews leases; returns the attempts that they still hold. */
   renewLinkings(
-    held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
+    leased: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
   /** Replaces what the attempt shows; false when it ended or another worker holds it. */
@@ -290,7 +290,7 @@ export interface LinkingStore {
    * Records that the phone took the code, without a lease; false when the attempt ended by
    * `now`.
    */
-  linkingTaken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  isLinkingClaimed(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
   /**
    * Ends the attempt and connects its number with that phone. If another number of the
    * workspace (same platform and mode, not removed) has the phone, it disconnects the number
@@ -307,9 +307,9 @@ export interface LinkingStore {
    * Ends the attempt, disconnects its number and restores the replaced phone; false when it
    * already ended.
    */
-  giveUpLinking(
+  abandonLinking(
     id: LinkingId,
-    why: GivenUp,
+    why: Abandoned,
     callback?: Callback | null,
   ): Effect.Effect<boolean, StoreUnavailable>
   /** Attempts past their end at `now`, the oldest end first. */
@@ -329,8 +329,8 @@ export interface LinkingStore {
 
 type Sealing = Pick<typeof Secrets.Service, "seal" | "open">
 
-const qrPlace = (id: LinkingId) => `QR code of linking attempt ${id}`
-const codePlace = (id: LinkingId) => `pairing code of linking attempt ${id}`
+const qrContext = (id: LinkingId) => `QR code of linking attempt ${id}`
+const codeContext = (id: LinkingId) => `pairing code of linking attempt ${id}`
 
 /**
  * The view for the store. Each code is sealed once, since the store recognizes a new QR code by its
@@ -338,11 +338,11 @@ const codePlace = (id: LinkingId) => `pairing code of linking attempt ${id}`
  */
 export const sealedView = ({ seal }: Sealing, id: LinkingId, view: LinkingView): LinkingView => ({
   ...view,
-  qrText: view.qrText === null ? null : seal(qrPlace(id), view.qrText),
+  qrText: view.qrText === null ? null : seal(qrContext(id), view.qrText),
   pairingCode:
     view.pairingCode === null
       ? null
-      : { ...view.pairingCode, code: seal(codePlace(id), view.pairingCode.code) },
+      : { ...view.pairingCode, code: seal(codeContext(id), view.pairingCode.code) },
 })
 
 /**
@@ -351,12 +351,12 @@ export const sealedView = ({ seal }: Sealing, id: LinkingId, view: LinkingView):
  */
 export const openedAttempt = ({ open }: Sealing, attempt: LinkingAttempt): LinkingAttempt => {
   const { id, pairingCode, qrText } = attempt
-  const opened = (place: string, sealed: string | undefined): string | null =>
-    sealed === undefined ? null : Result.getOrNull(open(place, sealed))
-  const code = opened(codePlace(id), pairingCode?.code)
+  const opened = (context: string, sealed: string | undefined): string | null =>
+    sealed === undefined ? null : Result.getOrNull(open(context, sealed))
+  const code = opened(codeContext(id), pairingCode?.code)
   return {
     ...attempt,
-    qrText: opened(qrPlace(id), qrText ?? undefined),
+    qrText: opened(qrContext(id), qrText ?? undefined),
     pairingCode: pairingCode === null || code === null ? null : { ...pairingCode, code },
   }
 }

@@ -13,7 +13,7 @@ import type { Sender } from "./Auth.ts"
 import type { IdempotencyClaim } from "./Idempotency.ts"
 import { codePointLength, described, nameUpTo, PublicUrl } from "./Input.ts"
 import type { PageOf, PageQuery } from "./Page.ts"
-import { sameSecret, Secrets, signatureOf } from "./Secrets.ts"
+import { sameSecret, Secrets, sign } from "./Secrets.ts"
 import type { Mode } from "./Workspace.ts"
 
 // The port that stores the bytes of media files, by an opaque storage key.
@@ -74,7 +74,7 @@ export class MediaFiles
     MediaFiles,
     {
       /** Whether it can store content: a process without a disk only passes links on. */
-      readonly keeps: boolean
+      readonly isRetained: boolean
       /** Opens a stored file. Fails with `not_found` only when it surely does not exist. */
       open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
       /**
@@ -107,10 +107,10 @@ export const noRoomForFile = /*#__PURE__*/ refuse("service_unavailable", {
 
 /** Refuses a file, on `field`, if this process cannot store it. */
 export const refuseUnkept = (
-  { keeps }: Pick<typeof MediaFiles.Service, "keeps">,
+  { isRetained }: Pick<typeof MediaFiles.Service, "isRetained">,
   field: string,
 ): Refusal<"validation_failed"> | undefined =>
-  keeps
+  isRetained
     ? undefined
     : refuse("validation_failed", {
         field,
@@ -218,12 +218,12 @@ const typeByEnding: ReadonlyMap<string, string> = new Map(
 )
 
 /** The name's extension, lower case, without dot; empty for none. */
-const endingOf = (fileName: string): string =>
+const fileExtension = (fileName: string): string =>
   /.\.([a-z0-9]{1,10})$/i.exec(fileName)?.[1]?.toLowerCase() ?? ""
 
 /** The MIME type of content with that name; `sniffed` comes from its first bytes. */
-export const mimeTypeOf = (sniffed: string, fileName: string): string => {
-  const byEnding = typeByEnding.get(endingOf(fileName))
+export const toMimeType = (sniffed: string, fileName: string): string => {
+  const byEnding = typeByEnding.get(fileExtension(fileName))
   if (byEnding === undefined) return sniffed
   if (sniffed === anyXml) return byEnding.endsWith("+xml") ? byEnding : sniffed
   return sniffed === unknownMimeType ? byEnding : sniffed
@@ -231,7 +231,7 @@ export const mimeTypeOf = (sniffed: string, fileName: string): string => {
 
 /** The name, with a fitting extension added unless it has one. */
 export const withFittingEnding = (fileName: string, mimeType: string): string => {
-  const ending = endingOf(fileName)
+  const ending = fileExtension(fileName)
   const container = containers[mimeType]
   if (container !== undefined) return ending === "" ? `${fileName}.${container}` : fileName
   const fitting = listed(toldByBytes[mimeType] ?? toldByEnding[mimeType] ?? "")
@@ -244,14 +244,14 @@ export const whyUnsendable = (
   { mimeType, size }: { readonly mimeType: string; readonly size: number },
 ): string | undefined => {
   if (size === 0) return "The media file is empty."
-  return type === "image" && mediaTypeOf(mimeType) !== "image"
+  return type === "image" && toMediaType(mimeType) !== "image"
     ? "The media file is no image that can be sent as one: JPEG, PNG, WebP or GIF."
     : undefined
 }
 
 /** The kind of content, by its MIME type without parameters. */
-export const mediaTypeOf = (mimeType: string): MediaType =>
-  shownMimeTypes.has(mimeType.toLowerCase()) ? "image" : "file"
+export const toMediaType = (mimeType: string): MediaType =>
+  imageMimeTypes.has(mimeType.toLowerCase()) ? "image" : "file"
 
 /**
  * The kind that a URL's extension implies, in any case. Undefined for none or one of programs
@@ -264,7 +264,7 @@ export const mediaTypeOfLink = (url: string): MediaType | undefined => {
   return fileEndings.has(ending) ? "file" : undefined
 }
 
-const shownMimeTypes: ReadonlySet<string> = new Set([
+const imageMimeTypes: ReadonlySet<string> = new Set([
   "image/jpeg",
   "image/png",
   "image/webp",
@@ -302,7 +302,7 @@ export const promisesOtherThanWebPage = ({
   url,
 }: Pick<MediaReference, "type" | "fileName"> & { readonly url: string }): boolean =>
   type === "image" ||
-  [fileNameOfUrl(url), fileName ?? ""].some((name) => promisingEndings.has(endingOf(name)))
+  [fileNameOfUrl(url), fileName ?? ""].some((name) => promisingEndings.has(fileExtension(name)))
 
 /** How much of a file shows that it is a web page. */
 export const webPageBytes = 4096
@@ -514,8 +514,8 @@ export const newMediaFile = (
   fileName: string,
   createdAt: number,
 ): Omit<MediaFile, "id"> => {
-  const mimeType = mimeTypeOf(sniffed, fileName)
-  const type = mediaTypeOf(mimeType)
+  const mimeType = toMimeType(sniffed, fileName)
+  const type = toMediaType(mimeType)
   return { workspaceId, mode, fileName, type, mimeType, size, storageKey, createdAt }
 }
 
@@ -543,7 +543,7 @@ export const isFileEnded = (state: FileState): boolean =>
   state === "deleted" || state === "discarded"
 
 /** Which limit a file counts against; null for none. */
-export const roomOf = (state: FileState): "directory" | "attachments" | null => {
+export const reservedSpace = (state: FileState): "directory" | "attachments" | null => {
   if (isFileEnded(state)) return null
   return state === "attached" ? "attachments" : "directory"
 }
@@ -552,7 +552,7 @@ export const fitsRoom = (used: number, size: number, limitBytes: number): boolea
   used + size <= limitBytes
 
 /** The id of the stored file in a reference; null for none. */
-export const storedFileOf = (media: MediaReference | null): MediaId | null =>
+export const storedFileId = (media: MediaReference | null): MediaId | null =>
   media === null ? null : (media.mediaId ?? media.attachmentId)
 
 /** Whether files in that state are readable. */
@@ -603,8 +603,8 @@ export const sweptTo = (
 const maximumFileNameLength = 255
 
 /** The last path segment, without control characters and outer white space; may be empty. */
-const fileNameIn = (given: string): string => {
-  const path = given.toWellFormed()
+const fileNameIn = (text: string): string => {
+  const path = text.toWellFormed()
   const last = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
   return last.replaceAll(/\p{Cc}/gu, "").trim()
 }
@@ -613,21 +613,21 @@ const fileNameIn = (given: string): string => {
 export const shortenedFileName = (name: string): string => {
   if (codePointLength(name) <= maximumFileNameLength) return name
   const characters = Array.from(name)
-  const ending = endingOf(name)
-  const kept = ending === "" ? [] : characters.slice(-(ending.length + 1))
-  return [...characters.slice(0, maximumFileNameLength - kept.length), ...kept].join("")
+  const ending = fileExtension(name)
+  const suffix = ending === "" ? [] : characters.slice(-(ending.length + 1))
+  return [...characters.slice(0, maximumFileNameLength - suffix.length), ...suffix].join("")
 }
 
 /**
  * Cleans a name that a client gives. Some escape quotation marks with a backslash, old ones send
  * Windows paths. Null when nothing is left: that counts as not given.
  */
-export const givenFileName = (given: string): string | null =>
-  fileNameIn(given.replaceAll('\\"', '"')) || null
+export const givenFileName = (text: string): string | null =>
+  fileNameIn(text.replaceAll('\\"', '"')) || null
 
 /** Cleans an uploaded name. Undefined when nothing is left or it is too long. */
-export const uploadedFileName = (given: string): string | undefined => {
-  const name = givenFileName(given) ?? ""
+export const uploadedFileName = (text: string): string | undefined => {
+  const name = givenFileName(text) ?? ""
   return name !== "" && codePointLength(name) <= maximumFileNameLength ? name : undefined
 }
 
@@ -724,13 +724,13 @@ export const markMissingFiles =
   <M extends { readonly media: MediaReference | null }>(
     messages: ReadonlyArray<M>,
   ): Effect.Effect<ReadonlyArray<M>, StoreUnavailable> => {
-    const ids = new Set(messages.flatMap(({ media }) => storedFileOf(media) ?? []))
+    const ids = new Set(messages.flatMap(({ media }) => storedFileId(media) ?? []))
     if (ids.size === 0) return Effect.succeed(messages)
     return Effect.map(store.missing([...ids]), (missing) =>
       missing.size === 0
         ? messages
         : messages.map((message) => {
-            const id = storedFileOf(message.media)
+            const id = storedFileId(message.media)
             return id === null || message.media === null || !missing.has(id)
               ? message
               : { ...message, media: { ...message.media, isMissing: true } }
@@ -742,7 +742,7 @@ export const markMissingFiles =
 // carries file, name and expiry itself; nothing is stored.
 
 /** How long a link works, from the answer or event that shows it. */
-export const linkKeptMillis = 26 * 60 * 60 * 1000
+export const linkLifetimeMillis = 26 * 60 * 60 * 1000
 
 /** Makes a link to a stored file that works for 26 hours from `now`. The default name is `file`. */
 export type MediaLink = (id: MediaId, fileName: string | null, now: number) => string
@@ -760,7 +760,7 @@ const linkName = (fileName: string): string => {
 }
 
 const makeToken = (secret: string, id: MediaId, expires: number, name: string): string =>
-  `${id.toString(36)}-${expires.toString(36)}-${signatureOf(secret, [id, expires, name])}`
+  `${id.toString(36)}-${expires.toString(36)}-${sign(secret, [id, expires, name])}`
 
 /** The path of a link that works until `expires`, in epoch seconds. */
 export const makeLinkPath = (
@@ -820,7 +820,7 @@ const lastRemembered = (
 ): MediaLink => {
   let last: { readonly of: string; readonly link: string } | undefined
   return (id, fileName, now) => {
-    const expires = Math.ceil((now + linkKeptMillis) / 1000)
+    const expires = Math.ceil((now + linkLifetimeMillis) / 1000)
     const of = JSON.stringify([id, expires, fileName])
     if (last?.of !== of) last = { of, link: make(id, fileName, expires) }
     return last.link

@@ -6,7 +6,7 @@
  */
 import { Context } from "effect"
 import type { EventId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
-import { storedFileOf } from "./Media.ts"
+import { storedFileId } from "./Media.ts"
 import type { MediaLink, MediaReference, MediaType } from "./Media.ts"
 import type { Platform } from "./SendingNumber.ts"
 import type { Recipient } from "./Recipient.ts"
@@ -132,7 +132,7 @@ export const transition = (state: MessageState, trigger: Trigger): Transition | 
   transitions[state][trigger]
 
 /** States that refund allowance and quota (contract: Allowance, Quota). */
-export const statesGivenBack: ReadonlyArray<MessageState> = Object.values(transitions)
+export const refundedStates: ReadonlyArray<MessageState> = Object.values(transitions)
   .flatMap((moves) => Object.values(moves))
   .flatMap(({ givesBack, to }) => (givesBack ? to : []))
 
@@ -177,20 +177,23 @@ export const asAccepted = (message: Message): Message => ({
 })
 
 /** The file of a message as callers see it. */
-export interface ShownMedia extends Pick<MediaReference, "mediaId" | "url" | "type" | "fileName"> {}
+export interface PublicMedia extends Pick<
+  MediaReference,
+  "mediaId" | "url" | "type" | "fileName"
+> {}
 
 /**
  * A stored file gets a link valid for 26 hours, or null once the file is gone. A customer's own
  * link passes through unchanged. Attachments have no id that a request could name.
  */
-export const shownMedia = (
+export const publicMedia = (
   { foundMediaType, media }: Pick<Message, "foundMediaType" | "media">,
   now: number,
   link: MediaLink,
-): ShownMedia | null => {
+): PublicMedia | null => {
   if (media === null) return null
   const { fileName, mediaId } = media
-  const stored = storedFileOf(media)
+  const stored = storedFileId(media)
   const linked = () => (stored === null ? media.url : link(stored, fileName, now))
   const url = media.isMissing === true ? null : linked()
   return { mediaId, url, type: media.type ?? foundMediaType, fileName }
@@ -238,7 +241,7 @@ export const DailyQuota = /*#__PURE__*/ Context.Reference<QuotaLimit>("core/Dail
 export const countsInQuota = (
   message: Pick<Message, "mode" | "state">,
   refused: boolean,
-): boolean => message.mode === "live" && !refused && !statesGivenBack.includes(message.state)
+): boolean => message.mode === "live" && !refused && !refundedStates.includes(message.state)
 
 export interface PlannedQuota {
   /** The planned time of all new messages: `sendAt`, else now. Epoch milliseconds. */
@@ -344,7 +347,7 @@ export const countExactly = (
   const { messages, windowMillis } = limit
   const inRow = messages - count + 1
   const times: Array<number> = []
-  let gone = 0
+  let dropped = 0
   let planned = 0
   let roomAt = plannedAt
   for (const time of plannedTimes) {
@@ -353,8 +356,8 @@ export const countExactly = (
     times.push(time)
     if (time < plannedAt + windowMillis) {
       const end = Math.max(time, plannedAt)
-      while ((times[gone] ?? end) <= end - windowMillis) gone++
-      planned = Math.max(planned, times.length - gone)
+      while ((times[dropped] ?? end) <= end - windowMillis) dropped++
+      planned = Math.max(planned, times.length - dropped)
     }
     const first = inRow > 0 ? times[times.length - inRow] : undefined
     if (first !== undefined && time - first < windowMillis) {

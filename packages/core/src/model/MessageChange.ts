@@ -7,7 +7,7 @@
  */
 import type { EventId, MediaId, MessageId, WebhookId, WorkspaceId } from "./Ids.ts"
 import type { MediaLink, MediaType } from "./Media.ts"
-import { shownMedia, statusAt, transition } from "./Message.ts"
+import { publicMedia, statusAt, transition } from "./Message.ts"
 import type {
   Message,
   MessageError,
@@ -16,7 +16,7 @@ import type {
   MessageState,
   MessageStatus,
   PingEvent,
-  ShownMedia,
+  PublicMedia,
   Trigger,
 } from "./Message.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
@@ -70,7 +70,7 @@ const recipientJson = (recipient: Recipient): RecipientJson => {
   }
 }
 
-export const mediaJson = ({ fileName, mediaId, type, url }: ShownMedia): MediaJson => ({
+export const mediaJson = ({ fileName, mediaId, type, url }: PublicMedia): MediaJson => ({
   media_id: mediaId,
   url,
   type,
@@ -82,7 +82,7 @@ export const mediaJson = ({ fileName, mediaId, type, url }: ShownMedia): MediaJs
  * answer.
  */
 export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson => {
-  const media = shownMedia(message, now, link)
+  const media = publicMedia(message, now, link)
   return {
     id: message.id,
     status: statusAt(message, now),
@@ -145,7 +145,7 @@ export interface ReportedMessage extends Pick<
     | { readonly group: string }
     | { readonly contactId: number; readonly username: string }
     | { readonly username: string }
-  readonly media: ShownMedia | null
+  readonly media: PublicMedia | null
 }
 
 const recipientOfJson = (to: RecipientJson): ReportedMessage["to"] => {

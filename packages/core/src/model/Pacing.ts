@@ -69,7 +69,7 @@ export const recipientLimits = ({ newRecipientsPerDay }: Pacing): ReadonlyArray<
   within(newRecipientsPerDay, day)
 
 /** Draws the rest after a message, uniformly by millisecond. */
-export const drawRestMillis = (
+export const drawPauseMillis = (
   { jitterMillis, minIntervalMillis }: Pacing,
   ids: typeof Ids.Service,
 ): number => {

@@ -6,7 +6,7 @@ import { Effect, Result, Schema } from "effect"
 import type { SchemaIssue } from "effect"
 import { refuse } from "./Refusal.ts"
 import type { Code, Refusal } from "./Refusal.ts"
-import { sameSecret, Secrets, signatureOf } from "./Secrets.ts"
+import { sameSecret, Secrets, sign } from "./Secrets.ts"
 import { momentText } from "./Time.ts"
 import { decoded, fieldDecoder, refusedFor, requireFitTexts } from "./Input.ts"
 
@@ -28,7 +28,7 @@ export interface PageOf<A> {
 /**
  * Makes a page from rows read with `limit + 1`: the extra row only tells that there are more.
  */
-export const pageOf = <A extends { readonly id: number }>(
+export const getPage = <A extends { readonly id: number }>(
   rows: ReadonlyArray<A>,
   limit: number,
 ): PageOf<A> => {
@@ -51,7 +51,7 @@ export type CursorBinding = ReadonlyArray<string | number | null | ReadonlyArray
 
 /** The cursor of the page that follows the record with this id. */
 export const makeCursor = (secret: string, before: number, binding: CursorBinding): string =>
-  `${before.toString(36)}.${signatureOf(secret, [before, binding])}`
+  `${before.toString(36)}.${sign(secret, [before, binding])}`
 
 /** The id that a cursor of this list continues after; undefined for any other text. */
 export const readCursor = (
@@ -68,11 +68,11 @@ export const readCursor = (
 export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors: secret } }) => ({
   /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
   page: Effect.fnUntraced(function* <A, E>(
-    asked: { readonly limit?: number; readonly cursor?: string | null },
+    request: { readonly limit?: number; readonly cursor?: string | null },
     binding: CursorBinding,
     load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
   ): Effect.fn.Return<CursorPage<A>, E | Refusal<"invalid_cursor">> {
-    const { cursor = null, limit = defaultLimit } = asked
+    const { cursor = null, limit = defaultLimit } = request
     const before = cursor === null ? null : readCursor(secret, cursor, binding)
     if (before === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
     const { items, next } = yield* load({ before, limit })
@@ -119,8 +119,8 @@ export const namesInput = <Name extends string>(names: ReadonlyArray<Name>) => {
     minItems: 1,
   })
   const rule = `must be one or several of ${names.join(", ")}`
-  return decoded(text, (given: string): ReadonlyArray<Name> | SchemaIssue.Issue => {
-    const each = given.split(",")
+  return decoded(text, (value: string): ReadonlyArray<Name> | SchemaIssue.Issue => {
+    const each = value.split(",")
     return each.every(isName) ? [...new Set(each)].toSorted() : refusedFor(rule)
   })
 }
@@ -169,15 +169,15 @@ export const queryDecoder = <
 ) => {
   const decode = fieldDecoder(schema, { codes })
   return (query: object): ReturnType<typeof decode> => {
-    const given = inText(query)
-    return Result.flatMap(decode(given), (asked) =>
-      Result.map(requireFitTexts(withoutCursor(given)), () => asked),
+    const value = inText(query)
+    return Result.flatMap(decode(value), (request) =>
+      Result.map(requireFitTexts(withoutCursor(value)), () => request),
     )
   }
 }
 
 /** No store reads a cursor: any text but one of ours is `invalid_cursor`. */
-const withoutCursor = (given: unknown): unknown => Object.assign({}, given, { cursor: undefined })
+const withoutCursor = (value: unknown): unknown => Object.assign({}, value, { cursor: undefined })
 
 /** The query of a list that has no filters. */
 export const PageInput = Schema.Struct(pageFields)

@@ -93,7 +93,7 @@ export type Target =
   | { readonly kind: "username"; readonly username: string }
   | { readonly kind: "user_id"; readonly userId: number }
 
-export const targetOf = (recipient: Recipient): Target => {
+export const toTarget = (recipient: Recipient): Target => {
   switch (recipient.kind) {
     case "phone":
     case "contact_phone":
@@ -128,10 +128,10 @@ export const isGroupName = (text: string): boolean =>
 
 /**
  * A Telegram user in one of three spellings: `@name`, a `t.me/name` link, or `tg:` with a user id.
- * `given` is the text as it came and as the message shows it; `target` is whom it means.
+ * `text` is the text as it came and as the message shows it; `target` is whom it means.
  */
 export interface Username {
-  readonly given: string
+  readonly text: string
   readonly target:
     | { readonly kind: "name"; readonly name: string }
     | { readonly kind: "id"; readonly id: number }
@@ -145,12 +145,10 @@ export const parseUsername = (text: string): Username | undefined => {
   const id = idForm.exec(text)?.[1]
   if (id !== undefined) {
     const value = Number(id)
-    return Number.isSafeInteger(value)
-      ? { given: text, target: { kind: "id", id: value } }
-      : undefined
+    return Number.isSafeInteger(value) ? { text, target: { kind: "id", id: value } } : undefined
   }
   const name = atForm.exec(text)?.[1] ?? linkForm.exec(text)?.[1]
-  return name === undefined ? undefined : { given: text, target: { kind: "name", name } }
+  return name === undefined ? undefined : { text, target: { kind: "name", name } }
 }
 
 const idForm = /^tg:([1-9][0-9]{0,15})$/

@@ -237,8 +237,8 @@ const maximumMessage = 500
 const maximumField = 120
 
 /** Cuts a text that a caller may have made longer than an answer may repeat it. */
-const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`
+const cut = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`
 
 /** One problem of a request that has several. */
 export interface Problem<C extends Code = Code> {
@@ -342,7 +342,7 @@ export const refuseAll = <C extends Code>(
 ): Refusal<C> => refuse(code, { ...first, errors })
 
 /** Every problem of a refused request, the error itself first. */
-export const problemsOf = (refusal: Refusal): ReadonlyArray<Problem> => [
+export const toProblems = (refusal: Refusal): ReadonlyArray<Problem> => [
   problem(refusal.code, refusal.field, refusal.message),
   ...refusal.errors,
 ]

@@ -49,7 +49,7 @@ import type { ReminderSchedule, TimeZone } from "./Cron.ts"
 export const maximumReminderNameLength = 100
 
 /** How long the run log and deleted reminders are kept. */
-export const runsKeptMillis = 30 * 24 * 60 * 60 * 1000
+export const runsRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
 /** The fields that requests set and changes may change. */
 export interface ReminderContent {
@@ -68,7 +68,7 @@ export interface ReminderContent {
 }
 
 /** Only these fields of a larger record. */
-export const contentOf = (content: ReminderContent): ReminderContent => ({
+export const getContent = (content: ReminderContent): ReminderContent => ({
   name: content.name,
   active: content.active,
   to: content.to,
@@ -135,7 +135,7 @@ export interface LoggedRun extends LastRun {
 }
 
 /** A stored reminder's schedule; undefined when this process's older time zones lack its zone. */
-const scheduleOf = ({
+const toSchedule = ({
   cron,
   timezone,
 }: Pick<ReminderContent, "cron" | "timezone">): ReminderSchedule | undefined => {
@@ -149,7 +149,7 @@ export const firstRun = (
   content: Pick<ReminderContent, "active" | "cron" | "timezone">,
   after: number,
 ): number | null => {
-  const schedule = content.active ? scheduleOf(content) : undefined
+  const schedule = content.active ? toSchedule(content) : undefined
   return schedule === undefined ? null : nextRunAfter(schedule, after)
 }
 
@@ -211,7 +211,7 @@ export interface ReminderStore {
    * With its original content, even if changed or deleted since; answers a repeat of its
    * creation. Ignore its `nextRunAt` and `lastRun`.
    */
-  made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+  created(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
   /** Newest first. */
   list(
     scope: ReminderScope,
@@ -260,7 +260,7 @@ export interface ReminderStore {
 // runs). Pure.
 
 /** How late a missed run may be made up: an hour, in milliseconds. */
-const madeUpMillis = 60 * 60 * 1000
+const catchUpMillis = 60 * 60 * 1000
 
 /** Whether to send at a due time, and how the reminder advances. */
 interface RunPlan {
@@ -275,7 +275,7 @@ interface RunPlan {
  */
 export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan | null => {
   if (now < dueAt) return null
-  const schedule = scheduleOf(reminder)
+  const schedule = toSchedule(reminder)
   const { id, revision } = reminder
   const run = { id, revision, dueAt, ranAt: now, idempotency: null }
   if (schedule === undefined) {
@@ -283,7 +283,7 @@ export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan
     return { run: { ...run, nextRunAt: null }, instead }
   }
   const nextRunAt = nextRunAfter(schedule, now)
-  const latest = latestRunIn(schedule, Math.max(dueAt, now - madeUpMillis) - 1, now)
+  const latest = latestRunIn(schedule, Math.max(dueAt, now - catchUpMillis) - 1, now)
   return latest === null
     ? { run: { ...run, nextRunAt }, instead: { outcome: "missed", code: null } }
     : { run: { ...run, dueAt: latest, nextRunAt }, instead: null }
@@ -343,13 +343,13 @@ export const roomiest = (to: RequestedRecipient, facts: AcceptanceFacts): Number
   const suited = whatsapp.length > 0 || to.kind === "group" ? whatsapp : connected("telegram")
   let best: NumberFacts | null = null
   for (const each of suited) {
-    if (best === null || plannedOf(each) < plannedOf(best)) best = each
+    if (best === null || countPlanned(each) < countPlanned(best)) best = each
   }
   return best
 }
 
 /** All have the same limit, so the least planned has most room. */
-const plannedOf = ({ quota }: NumberFacts): number => quota.exact?.planned ?? quota.bound
+const countPlanned = ({ quota }: NumberFacts): number => quota.exact?.planned ?? quota.bound
 
 // Requests about reminders: from unknown input to a reminder or change, or its problems (contract:
 // Making a reminder, Changing a reminder). Then the decision by stored state, in order: plan,
@@ -458,9 +458,9 @@ const toChange = ({
   from,
   media,
   schedule,
-  ...given
+  ...args
 }: typeof ReminderChangeBody.Type): ReminderChange => ({
-  ...given,
+  ...args,
   ...(from === undefined ? {} : { from: from as NumberId | null }),
   ...(media === undefined ? {} : { media: media === null ? null : toMediaReference(media) }),
   ...(schedule === undefined ? {} : { cron: schedule.cron.text }),
@@ -526,18 +526,18 @@ export interface Wanted {
   /** Null for a new one. */
   readonly current: ReminderContent | null
   /** The given fields; all of them for a new one. */
-  readonly given: ReminderChange
+  readonly input: ReminderChange
   /** The resulting reminder. */
   readonly content: ReminderContent
 }
 
 /** Whether a change only pauses, which any plan allows. */
-export const isPausing = (given: ReminderChange): boolean =>
-  given.active === false && Object.keys(given).length === 1
+export const isPausing = (overrides: ReminderChange): boolean =>
+  overrides.active === false && Object.keys(overrides).length === 1
 
 export const factsWanted = (
   { mode, workspaceId }: Sender,
-  { content, given }: Wanted,
+  { content, input }: Wanted,
   now: number,
 ): AcceptanceQuery => ({
   workspaceId,
@@ -546,7 +546,7 @@ export const factsWanted = (
   from: content.from,
   phones: [],
   contactIds: content.to.kind === "contact" ? [content.to.contactId] : [],
-  mediaId: given.media?.mediaId ?? null,
+  mediaId: input.media?.mediaId ?? null,
   exactQuota: null,
   idempotency: null,
 })
@@ -561,12 +561,12 @@ type ReminderRefusalCode =
 export type ReminderCode = (typeof codes)[number] | ReminderRefusalCode
 
 const numberRefusal = (
-  { content, current, given }: Wanted,
+  { content, current, input }: Wanted,
   facts: AcceptanceFacts,
   sender: Sender,
 ): Refusal<ReminderRefusalCode> | undefined => {
   const isNew = content.from !== null && content.from !== current?.from
-  if (!isNew && given.to === undefined && content.from === current?.from) return undefined
+  if (!isNew && input.to === undefined && content.from === current?.from) return undefined
   // Each run chooses a connected number. But a recipient on Telegram alone needs a connected
   // account now, since its runs have no number to wait for.
   if (content.from === null) {
@@ -591,13 +591,13 @@ const numberRefusal = (
  * runs report what broke since.
  */
 export const reminderRefusal = (
-  wanted: Wanted,
+  requested: Wanted,
   facts: AcceptanceFacts,
   sender: Sender,
   linkAllowed: boolean,
 ): Refusal<ReminderRefusalCode> | undefined => {
-  const { to, media } = wanted.given
-  const early = withoutReminders(facts.plan) ?? numberRefusal(wanted, facts, sender)
+  const { to, media } = requested.input
+  const early = withoutReminders(facts.plan) ?? numberRefusal(requested, facts, sender)
   if (early !== undefined) return early
   if (to?.kind === "contact" && !facts.contacts.has(to.contactId)) {
     return refuse("contact_not_found", { field: "to.contactId" })

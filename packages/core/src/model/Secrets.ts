@@ -19,7 +19,7 @@ import { Ids } from "./Ids.ts"
 export const hashSecret = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
 
 /** 128 bits of a value's signature, hexadecimal, by which links and cursors are known again. */
-export const signatureOf = (secret: string, value: unknown): string =>
+export const sign = (secret: string, value: unknown): string =>
   bytesToHex(hmac(sha256, utf8ToBytes(secret), utf8ToBytes(JSON.stringify(value)))).slice(0, 32)
 
 /** In UTF-8 all lone surrogates become the same bytes; JSON escapes each as it is. */
@@ -130,10 +130,10 @@ export class Secrets
       /** What signs for a purpose: 64 hexadecimal characters. */
       readonly keys: Readonly<Record<SigningPurpose, string>>
       /**
-       * Encrypts a text for the store. `place` says what the text is and whose record: it opens
+       * Encrypts a text for the store. `context` says what the text is and whose record: it opens
        * nowhere else. The result begins with the id of the key.
        */
-      seal(place: string, text: string): string
-      open(place: string, sealed: string): Result.Result<string, CannotOpen>
+      seal(context: string, text: string): string
+      open(context: string, sealed: string): Result.Result<string, CannotOpen>
     }
   >()("core/Secrets") {}

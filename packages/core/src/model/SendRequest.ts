@@ -188,7 +188,7 @@ const toRequest = (
  */
 export const sendRequestParser = (rule: OutboundRule, attached = false) => {
   const across = acrossFields(rule, attached)
-  return parserOf(
+  return makeParser(
     inputDecoder(SendBody, { codes: contentCodes, across }),
     inputDecoder(BatchBody, batchRules(across)),
   )
@@ -197,7 +197,7 @@ export const sendRequestParser = (rule: OutboundRule, attached = false) => {
 /** The same, for callers who may give a reference. */
 export const referencedSendParser = (rule: OutboundRule) => {
   const across = acrossFields(rule, false)
-  return parserOf(
+  return makeParser(
     inputDecoder(ReferencedSendBody, { codes: contentCodes, across }),
     inputDecoder(ReferencedBatchBody, batchRules(across)),
   )
@@ -213,7 +213,7 @@ type Decode<Body, C extends ContentCode | "too_many_recipients"> = (
   command: unknown,
 ) => Result.Result<Body, Refusal<C>>
 
-const parserOf = (
+const makeParser = (
   single: Decode<typeof ReferencedSendBody.Type, ContentCode>,
   batch: Decode<typeof ReferencedBatchBody.Type, ContentCode | "too_many_recipients">,
 ) => {

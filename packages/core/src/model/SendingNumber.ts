@@ -49,14 +49,14 @@ export interface SendingNumber {
 }
 
 /** What callers see of it. */
-export type ShownNumber = Omit<SendingNumber, "workspaceId" | "mode" | "createdAt">
+export type PublicNumber = Omit<SendingNumber, "workspaceId" | "mode" | "createdAt">
 
 /** The modes of numbers that keys of a mode see: both see live ones (contract: Test mode). */
-export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
+export const visibleModes = (mode: Mode): ReadonlyArray<Mode> =>
   mode === "test" ? ["live", "test"] : ["live"]
 
-export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
-  modesSeenBy(mode).includes(number.mode)
+export const isVisibleTo = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
+  visibleModes(mode).includes(number.mode)
 
 /** What identifies a number. */
 type Identity = Pick<SendingNumber, "mode" | "phone" | "platform">
@@ -71,11 +71,11 @@ export const isSameNumber = (one: Identity, other: Identity): boolean =>
 // recipient. Such refusals precede the closing of an account, and further sends make it worse.
 
 /** Consecutive refusals that pause a number, and the length of its first pause. */
-const mostRefusals = 5
+const maxRefusals = 5
 export const firstPauseMillis = 60 * 60_000
 
 /** Limit on the doublings of pauses; that is years. */
-const mostDoublings = 14
+const maxDoublings = 14
 
 /** `paused`: by an operator. */
 export type PauseReason = Extract<
@@ -100,11 +100,11 @@ export interface ConsecutiveFailures {
 export const noFailures: ConsecutiveFailures = { refusals: 0, pauses: 0 }
 
 /** The end of a pause; infinite when only an operator ends it. */
-export const endOf = ({ until }: Pause): number => until ?? Infinity
+export const getEnd = ({ until }: Pause): number => until ?? Infinity
 
 /** The end of a pause in force at `now`; null when there is none. */
 export const pausedUntil = (pause: Pause | null, now: number): number | null =>
-  pause === null || endOf(pause) <= now ? null : endOf(pause)
+  pause === null || getEnd(pause) <= now ? null : getEnd(pause)
 
 /**
  * A number's pauses: at most one from an operator and one from the service (circuit breaker or
@@ -131,11 +131,11 @@ export const pausesAfter = ({ behind, first }: Pauses, next: Pause): Pauses => {
   const before = behind === null ? [first] : [first, behind]
   const last = before.find((pause) => isOperators(pause) === isOperators(next))
   const other = before.find((pause) => isOperators(pause) !== isOperators(next))
-  const isReplaced = last === undefined || isOperators(next) || endOf(next) > endOf(last)
+  const isReplaced = last === undefined || isOperators(next) || getEnd(next) > getEnd(last)
   const own = isReplaced ? next : last
   if (other === undefined) return { first: own, behind: null }
   const [operators, services] = isOperators(own) ? [own, other] : [other, own]
-  return endOf(operators) > endOf(services)
+  return getEnd(operators) > getEnd(services)
     ? { first: operators, behind: services }
     : { first: services, behind: operators }
 }
@@ -161,8 +161,8 @@ export const failuresAfter = (
   }
   if (outcome.againstNumber !== true) return null
   const refusals = strikes.refusals + 1
-  if (refusals < mostRefusals) return { strikes: { ...strikes, refusals }, pause: null }
-  const millis = firstPauseMillis * 2 ** Math.min(strikes.pauses, mostDoublings)
+  if (refusals < maxRefusals) return { strikes: { ...strikes, refusals }, pause: null }
+  const millis = firstPauseMillis * 2 ** Math.min(strikes.pauses, maxDoublings)
   return {
     strikes: { refusals: 0, pauses: strikes.pauses + 1 },
     pause: { until: now + millis, reason: "restricted" },
@@ -172,14 +172,14 @@ export const failuresAfter = (
 /**
  * Whether a number may not even connect: the remote shut it out, and no operator has resumed it.
  */
-export const keepsAway = (reason: PauseReason | null): boolean =>
+export const suspends = (reason: PauseReason | null): boolean =>
   reason === "banned" || reason === "client_outdated"
 
 /**
  * Reasons for giving up a number whose device is still linked. Only an operator's resume or a
  * process start reconnects it.
  */
-export const givenUpReasons: ReadonlyArray<ConnectionReason> = [
+export const abandonedReasons: ReadonlyArray<ConnectionReason> = [
   "replaced",
   "restricted",
   "banned",

@@ -22,11 +22,11 @@ export type Owned = "all" | { readonly of: number; readonly shards: ReadonlyArra
 export const ownsNone: Owned = { of: shardCount, shards: [] }
 
 /** A number's shard, of `of` shards. */
-export const shardOf = (numberId: NumberId, of: number = shardCount): Shard =>
+export const toShard = (numberId: NumberId, of: number = shardCount): Shard =>
   (numberId % of) as Shard
 
 export const isOwned = (numberId: NumberId, owned: Owned): boolean =>
-  owned === "all" || owned.shards.includes(shardOf(numberId, owned.of))
+  owned === "all" || owned.shards.includes(toShard(numberId, owned.of))
 
 /** A worker that joined and neither left nor was found dead. */
 export interface LiveWorker {
@@ -55,7 +55,7 @@ export interface ShardTable {
 }
 
 /** One taking of a shard. */
-export interface HeldShard {
+export interface ShardLease {
   readonly shard: Shard
   readonly term: number
 }
@@ -64,12 +64,12 @@ export interface HeldShard {
  * The taking under which a worker writes a number's data; the store refuses it once another worker
  * took the shard. Null for operators, and where no other worker exists.
  */
-export type Fence = HeldShard | null
+export type Fence = ShardLease | null
 
 /** The port that stores which worker holds which shard. It knows no time. */
 export interface ShardLeases {
   /** Registers a worker, under a name for operators. */
-  addWorker(name: string, most: number): Effect.Effect<WorkerId, StoreUnavailable>
+  addWorker(name: string, max: number): Effect.Effect<WorkerId, StoreUnavailable>
   /**
    * Records the worker's heartbeat and returns the table before it; null when the worker left
    * or was ended.
@@ -83,13 +83,16 @@ export interface ShardLeases {
   takeShards(
     id: WorkerId,
     shards: ReadonlyArray<Shard>,
-  ): Effect.Effect<ReadonlyArray<HeldShard>, StoreUnavailable>
+  ): Effect.Effect<ReadonlyArray<ShardLease>, StoreUnavailable>
   /** Frees shards that the worker still holds under that term. */
-  giveShards(id: WorkerId, held: ReadonlyArray<HeldShard>): Effect.Effect<void, StoreUnavailable>
+  releaseShards(
+    id: WorkerId,
+    leases: ReadonlyArray<ShardLease>,
+  ): Effect.Effect<void, StoreUnavailable>
   /** Removes the worker and frees its shards. */
   removeWorker(id: WorkerId): Effect.Effect<void, StoreUnavailable>
   /** The name of the shard's worker; null for a free one. */
-  holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
+  findOwner(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
   /** The names of all shards' workers, without free shards. */
   readonly holders: Effect.Effect<ReadonlyMap<Shard, string>, StoreUnavailable>
 }
@@ -97,11 +100,11 @@ export interface ShardLeases {
 /** What a worker should take and give now. */
 export interface Sharing {
   readonly take: ReadonlyArray<Shard>
-  readonly give: ReadonlyArray<Shard>
+  readonly release: ReadonlyArray<Shard>
 }
 
 /** A worker, its shards and how many it should hold. */
-interface Holder {
+interface Owner {
   readonly id: WorkerId
   readonly most: number
   readonly held: ReadonlyArray<Shard>
@@ -109,22 +112,22 @@ interface Holder {
   target: number
 }
 
-const byId = (a: Holder, b: Holder): number => a.id - b.id
+const byId = (a: Owner, b: Owner): number => a.id - b.id
 
-const loadOf = ({ linked, linking }: ShardState): number => linked + linking
+const getLoad = ({ linked, linking }: ShardState): number => linked + linking
 
 /** How many shards, whichever, the worker can hold within its limit of numbers. */
-const capacityOf = ({ held, load, most }: Holder, loads: ReadonlyArray<number>): number => {
+const getCapacity = ({ held, load, most }: Owner, loads: ReadonlyArray<number>): number => {
   const largest = Math.max(1, ...loads)
   if (load <= most) return held.length + Math.floor((most - load) / largest)
   let left = load
-  let kept = held.length
+  let count = held.length
   for (const shard of fullestFirst(held, loads)) {
     if (left <= most) break
     left -= loads[shard] ?? 0
-    kept--
+    count--
   }
-  return kept
+  return count
 }
 
 const fullestFirst = (
@@ -136,34 +139,34 @@ const fullestFirst = (
  * Equal shares, differing by at most one; a full worker leaves its rest to the others. Workers with
  * more shards get the larger shares, so that no shard moves for a difference of one.
  */
-const setTargets = (holders: ReadonlyArray<Holder>, loads: ReadonlyArray<number>): void => {
+const setTargets = (holders: ReadonlyArray<Owner>, loads: ReadonlyArray<number>): void => {
   let open = holders.toSorted((a, b) => b.held.length - a.held.length || byId(a, b))
   let left = loads.length
   for (;;) {
     const share = Math.floor(left / Math.max(1, open.length))
     const larger = left - share * open.length
-    for (const [place, holder] of open.entries()) holder.target = share + (place < larger ? 1 : 0)
-    const limited = open.filter((holder) => capacityOf(holder, loads) < holder.target)
+    for (const [index, owner] of open.entries()) owner.target = share + (index < larger ? 1 : 0)
+    const limited = open.filter((owner) => getCapacity(owner, loads) < owner.target)
     if (limited.length === 0) return
-    for (const holder of limited) {
-      holder.target = capacityOf(holder, loads)
-      left -= holder.target
+    for (const owner of limited) {
+      owner.target = getCapacity(owner, loads)
+      left -= owner.target
     }
-    open = open.filter((holder) => !limited.includes(holder))
+    open = open.filter((owner) => !limited.includes(owner))
   }
 }
 
 /** Picks `count` shards, spread evenly over large and small ones. */
-const someOf = (shards: ReadonlyArray<Shard>, count: number): ReadonlyArray<Shard> => {
+const selectSome = (shards: ReadonlyArray<Shard>, count: number): ReadonlyArray<Shard> => {
   // Rounded, so that the first of a few numbers is not always kept.
-  const given = (places: number) => Math.floor((places * count) / shards.length + 0.49)
-  return shards.filter((_, place) => given(place + 1) > given(place))
+  const countUpTo = (length: number) => Math.floor((length * count) / shards.length + 0.49)
+  return shards.filter((_, index) => countUpTo(index + 1) > countUpTo(index))
 }
 
 /** Deals free shards, the largest first, to workers below target; returns that worker's part. */
 const deal = (
   free: ReadonlyArray<Shard>,
-  holders: ReadonlyArray<Holder>,
+  holders: ReadonlyArray<Owner>,
   loads: ReadonlyArray<number>,
   me: WorkerId,
 ): ReadonlyArray<Shard> => {
@@ -186,15 +189,15 @@ const deal = (
 }
 
 /** How many shards each holder gives away to make up what free shards do not cover. */
-const givenBy = (holders: ReadonlyArray<Holder>, free: number, me: WorkerId): number => {
-  let wanted = -free
-  for (const { held, target } of holders) wanted += Math.max(0, target - held.length)
+const givenBy = (holders: ReadonlyArray<Owner>, free: number, me: WorkerId): number => {
+  let requested = -free
+  for (const { held, target } of holders) requested += Math.max(0, target - held.length)
   for (const { held, id, target } of holders.toSorted(
     (a, b) => b.held.length - b.target - (a.held.length - a.target) || byId(a, b),
   )) {
-    const given = Math.max(0, Math.min(held.length - target, wanted))
-    if (id === me) return given
-    wanted -= given
+    const count = Math.max(0, Math.min(held.length - target, requested))
+    if (id === me) return count
+    requested -= count
   }
   return 0
 }
@@ -205,11 +208,11 @@ const givenBy = (holders: ReadonlyArray<Holder>, free: number, me: WorkerId): nu
  * different shards.
  */
 export const shareOut = ({ shards, workers }: ShardTable, me: WorkerId): Sharing => {
-  const loads = shards.map(loadOf)
+  const loads = shards.map(getLoad)
   const heldBy = new Map<WorkerId | null, Array<Shard>>([[null, []]])
   for (const { id } of workers) heldBy.set(id, [])
   shards.forEach(({ workerId }, shard) => heldBy.get(workerId)?.push(shard as Shard))
-  const holders = workers.map(({ id, most }): Holder => {
+  const holders = workers.map(({ id, most }): Owner => {
     const held = heldBy.get(id) ?? []
     const load = held.reduce((sum, shard) => sum + (loads[shard] ?? 0), 0)
     return { id, most, held, load, target: 0 }
@@ -217,12 +220,12 @@ export const shareOut = ({ shards, workers }: ShardTable, me: WorkerId): Sharing
   setTargets(holders, loads)
   const free = heldBy.get(null) ?? []
   const mine = holders.find(({ id }) => id === me)
-  if (mine === undefined) return { take: [], give: [] }
-  const given = givenBy(holders, free.length, me)
+  if (mine === undefined) return { take: [], release: [] }
+  const count = givenBy(holders, free.length, me)
   const order = fullestFirst(mine.held, loads)
   // `deal` adds to the loads of those that take, so it comes after everything that reads them.
   return {
-    give: mine.load > mine.most ? order.slice(0, given) : someOf(order, given),
+    release: mine.load > mine.most ? order.slice(0, count) : selectSome(order, count),
     take: deal(free, holders, loads, me),
   }
 }
@@ -235,7 +238,7 @@ export interface KeyChange {
 }
 
 /** A number with credentials. */
-export interface KeptSession {
+export interface StoredSession {
   readonly numberId: NumberId
   readonly platform: Platform
   readonly status: NumberStatus
@@ -262,7 +265,7 @@ export type Exchanged = boolean | "phone_of_another_number"
 
 export interface SessionStore {
   /** Numbers with credentials, removed ones included, by ascending id. */
-  readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
+  readonly list: Effect.Effect<ReadonlyArray<StoredSession>, StoreUnavailable>
   /** Null when the number has none. */
   credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
   /** Values of the existing keys, by id. */
@@ -312,7 +315,7 @@ export interface SessionStore {
   trim(
     numberId: NumberId,
     type: string,
-    most: number,
+    max: number,
     fence: Fence,
   ): Effect.Effect<boolean, StoreUnavailable>
   /**

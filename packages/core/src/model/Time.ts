@@ -45,7 +45,7 @@ export const parseInstant = (text: string): Instant | undefined => {
   if (month < 1 || month > 12 || day < 1 || midnight >= nextMonth) return undefined
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const offset = (offsetHour * 60 + offsetMinute) * (match[8] === "-" ? -1 : 1)
-  if (offsetMinute > 59 || offset < leastOffset || offset > mostOffset) return undefined
+  if (offsetMinute > 59 || offset < minOffset || offset > maxOffset) return undefined
   const seconds = (hour * 60 + minute - offset) * 60 + second
   const millis = midnight - eraMillis + seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"))
   if (millis < firstMillis || millis > lastMillis) return undefined
@@ -86,8 +86,8 @@ const shape =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/
 
 /** Minutes; no zone of the world is further from UTC. */
-const leastOffset = -12 * 60
-const mostOffset = 14 * 60
+const minOffset = -12 * 60
+const maxOffset = 14 * 60
 
 const firstMillis = -62_167_219_200_000
 const lastMillis = 253_402_300_799_999

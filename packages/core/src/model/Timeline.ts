@@ -19,7 +19,7 @@ export interface StoredAttempt {
 }
 
 /** One attempt of a webhook or callback to tell the message's event. */
-export interface ToldAttempt {
+export interface TimelineDelivery {
   readonly attemptedAt: number
   /** Null for a callback. */
   readonly webhookId: WebhookId | null
@@ -49,7 +49,7 @@ export interface TimelineFacts {
   /** Newest first. */
   readonly attempts: ReadonlyArray<StoredAttempt>
   /** Newest first. */
-  readonly deliveries: ReadonlyArray<ToldAttempt>
+  readonly deliveries: ReadonlyArray<TimelineDelivery>
 }
 
 /** In this order where several happened at the same time. */
@@ -106,7 +106,7 @@ const endings: Readonly<Record<MessageEventType, TimelineType>> = {
 }
 
 /** Entries that are never left out: the message's own steps. */
-const stepsOf = (
+const toSteps = (
   { deliveredAt, event, message, readAt }: TimelineFacts,
   now: number,
 ): ReadonlyArray<TimelineEntry> => {
@@ -151,12 +151,12 @@ const attemptEntry = ({ at, nextAttemptAt, unfinished }: StoredAttempt): Timelin
 })
 
 const deliveryEntry = (
-  { attemptedAt, error, url, ...told }: ToldAttempt,
+  { attemptedAt, error, url, ...delivery }: TimelineDelivery,
   eventId: EventId | null,
   role: Role,
 ): TimelineEntry => ({
   ...blank,
-  ...told,
+  ...delivery,
   at: attemptedAt,
   type: "delivery",
   eventId,
@@ -173,15 +173,15 @@ export const timelineEntries = (
   role: Role,
   now: number,
 ): { readonly entries: ReadonlyArray<TimelineEntry>; readonly truncated: boolean } => {
-  const steps = stepsOf(facts, now)
+  const steps = toSteps(facts, now)
   const eventId = facts.event?.id ?? null
   const tries = [
     ...facts.attempts.map(attemptEntry),
-    ...facts.deliveries.map((told) => deliveryEntry(told, eventId, role)),
+    ...facts.deliveries.map((delivery) => deliveryEntry(delivery, eventId, role)),
   ].toSorted(byTime)
-  const kept = tries.slice(-(timelineLimit - steps.length))
+  const latest = tries.slice(-(timelineLimit - steps.length))
   return {
-    entries: [...steps, ...kept].toSorted(byTime),
-    truncated: kept.length < tries.length,
+    entries: [...steps, ...latest].toSorted(byTime),
+    truncated: latest.length < tries.length,
   }
 }

@@ -71,7 +71,7 @@ export interface DeliveryAttempt<Type extends string = WebhookEventType> {
  * Whether a present endpoint receives an event: it runs, in the event's workspace and mode, and
  * subscribed to the type (contract: Webhook endpoints).
  */
-export const isToldOf = (
+export const isSubscribedTo = (
   endpoint: Pick<WebhookEndpoint, "workspaceId" | "mode" | "events" | "disabledReason">,
   event: Pick<MessageEvent, "workspaceId" | "mode" | "type">,
 ): boolean =>
@@ -183,7 +183,7 @@ export interface WebhookEndpoint {
 }
 
 /** The endpoint as created, whatever happened since. */
-export const endpointAsMade = (endpoint: WebhookEndpoint): WebhookEndpoint => ({
+export const endpointAsCreated = (endpoint: WebhookEndpoint): WebhookEndpoint => ({
   ...endpoint,
   secretLast4: endpoint.firstSecretLast4,
   disabledReason: null,

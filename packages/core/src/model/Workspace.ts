@@ -51,8 +51,8 @@ export interface Workspace {
 export const clientId = (workspace: Workspace): number => workspace.id
 
 /** The workspace id of a `client_id`; 0, an id that no workspace has, for what cannot be one. */
-export const workspaceOfClient = (given: number): WorkspaceId =>
-  (Number.isSafeInteger(given) ? given : 0) as WorkspaceId
+export const workspaceOfClient = (value: number): WorkspaceId =>
+  (Number.isSafeInteger(value) ? value : 0) as WorkspaceId
 
 /** Messages the workspace may still accept; null for unlimited, 0 without a plan. */
 export const messagesRemaining = (plan: Plan | null): number | null =>

@@ -126,7 +126,7 @@ export const plannedQuota = (
   limit,
 })
 
-const fieldOf = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
+const getField = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
   request.batch ? `to[${index}].${recipientKey(recipient)}` : `to.${recipientKey(recipient)}`
 
 /** The field of the first recipient that satisfies the condition. */
@@ -136,7 +136,7 @@ const firstField = (
 ): string | undefined => {
   const index = request.recipients.findIndex(condition)
   const recipient = request.recipients[index]
-  return recipient === undefined ? undefined : fieldOf(request, index, recipient)
+  return recipient === undefined ? undefined : getField(request, index, recipient)
 }
 
 const pastTime = (request: SendRequest, now: number): Refusal<"time_in_past"> | undefined => {
@@ -239,12 +239,12 @@ const resolveRecipients = (
         resolved.push(to)
         break
       case "username":
-        resolved.push({ kind: "username", username: to.username.given })
+        resolved.push({ kind: "username", username: to.username.text })
         break
       case "contact": {
         const contact = facts.contacts.get(to.contactId)
         if (contact === undefined) {
-          return Result.fail(refuse("contact_not_found", { field: fieldOf(request, index, to) }))
+          return Result.fail(refuse("contact_not_found", { field: getField(request, index, to) }))
         }
         resolved.push(fromContact(contact))
       }
@@ -269,7 +269,7 @@ const overQuota = (
     return refuse("number_daily_cap_reached", { message: never, details: { room, roomAt: null } })
   }
   const fitsFrom = wholeSecond(roomAt)
-  const shown = formatInstant(fitsFrom)
+  const formatted = formatInstant(fitsFrom)
   const when =
     request.sendAt === null
       ? "send it then, or schedule it for then"
@@ -278,10 +278,10 @@ const overQuota = (
     request.expiresAt !== null && request.expiresAt.millis <= fitsFrom
       ? ", and let it expire after that"
       : ""
-  const next = `All of this request fits from ${shown} on: ${when}${expires}.`
+  const next = `All of this request fits from ${formatted} on: ${when}${expires}.`
   return refuse("number_daily_cap_reached", {
     message: `${left}. ${next}`,
-    details: { room, roomAt: shown },
+    details: { room, roomAt: formatted },
     retryAfter: Math.max(1, Math.ceil((roomAt - now) / 1000)),
   })
 }

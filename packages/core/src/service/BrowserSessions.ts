@@ -6,7 +6,7 @@ import { Ids } from "../model/Ids.ts"
 import { minuteMillis, minuteStart } from "../model/Auth.ts"
 import { Admission } from "./Keys.ts"
 import { inputDecoder, textBetween } from "../model/Input.ts"
-import { hashSecret, Secrets, signatureOf } from "../model/Secrets.ts"
+import { hashSecret, Secrets, sign } from "../model/Secrets.ts"
 import { RealTime } from "../model/Time.ts"
 import type { BrowserSession, SessionQuery } from "../store/BrowserSessionStore.ts"
 import { Store } from "../store/Store.ts"
@@ -24,7 +24,7 @@ const operatorSessionMillis = 12 * 3_600_000
 export const linkMillis = 15 * 60_000
 
 /** Ended links are listed for this long, in milliseconds. */
-const linksKeptMillis = 30 * 86_400_000
+const linksRetentionMillis = 30 * 86_400_000
 
 /** Links of a workspace that may wait to be used. */
 export const unusedLinks = 100
@@ -55,7 +55,7 @@ export type SignIn = typeof SignInBody.Encoded
 const decodeSignIn = inputDecoder(SignInBody)
 
 /** Where a session is used: what an operator's session must match, and who counts wrong secrets. */
-export interface SignInPlace {
+export interface SignInContext {
   /** Null where the operator has no access: all operator sessions have ended there. */
   readonly operatorToken: string | null
   /** Null when unknown. */
@@ -77,7 +77,7 @@ export class BrowserSessions extends Context.Service<
      * POST /session. Fails with `invalid_operator_token`, `invalid_portal_code`, and
      * `too_many_auth_failures` as for wrong operator tokens.
      */
-    signIn(command: SignIn, place: SignInPlace): Effect.Effect<SignedIn, Failure>
+    signIn(command: SignIn, context: SignInContext): Effect.Effect<SignedIn, Failure>
     /** Counts a request. Fails with `session_ended`, `rate_limited`. */
     admit(id: string, operatorToken: string | null): Effect.Effect<BrowserSession, Failure>
     /** Whether the session has not ended; counts no request. */
@@ -96,7 +96,7 @@ export class BrowserSessions extends Context.Service<
       const { browserSessions: secret } = (yield* Secrets).keys
       const queries = queriesWith(secret)
       return BrowserSessions.of({
-        cookieSuffix: signatureOf(secret, ["cookie"]).slice(0, 6),
+        cookieSuffix: sign(secret, ["cookie"]).slice(0, 6),
         ...(yield* makeSignIn(queries)),
         admit: Effect.fn("BrowserSessions.admit")(function* admit(id, operatorToken) {
           const now = yield* systemMillis
@@ -117,14 +117,14 @@ export class BrowserSessions extends Context.Service<
 
 /** What the store is asked with; `secret` signs. */
 const queriesWith = (secret: string) => {
-  const markOf = (operatorToken: string | null): string | null =>
-    operatorToken === null ? null : signatureOf(secret, ["operator token", operatorToken])
+  const tokenFingerprint = (operatorToken: string | null): string | null =>
+    operatorToken === null ? null : sign(secret, ["operator token", operatorToken])
   return {
-    markOf,
+    tokenFingerprint,
     of: (id: string, operatorToken: string | null, now: number): SessionQuery => ({
       hash: hashSecret(id),
       now,
-      tokenMark: markOf(operatorToken),
+      tokenMark: tokenFingerprint(operatorToken),
     }),
   }
 }
@@ -152,7 +152,7 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
 
   const byToken = Effect.fnUntraced(function* byToken(
     token: string,
-    { clientAddress, operatorToken }: SignInPlace,
+    { clientAddress, operatorToken }: SignInContext,
   ) {
     if (operatorToken === null) return yield* refuse("invalid_operator_token")
     yield* admission.checkOperatorToken(token, operatorToken, clientAddress)
@@ -165,7 +165,7 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
 
   const byCode = Effect.fnUntraced(function* byCode(
     code: string,
-    { clientAddress, operatorToken }: SignInPlace,
+    { clientAddress, operatorToken }: SignInContext,
   ) {
     const id = ids.hex(secretDigits)
     const query = queries.of(id, operatorToken, yield* systemMillis)
@@ -178,10 +178,10 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
   return {
     signIn: Effect.fn("BrowserSessions.signIn")(function* signIn(
       command: SignIn,
-      place: SignInPlace,
+      context: SignInContext,
     ) {
       const { code = "", token } = yield* Effect.fromResult(decodeSignIn(command))
-      return yield* token === undefined ? byCode(code, place) : byToken(token, place)
+      return yield* token === undefined ? byCode(code, context) : byToken(token, context)
     }),
     operatorLink: Effect.fn("BrowserSessions.operatorLink")(function* operatorLink(
       operatorToken: string,
@@ -193,7 +193,7 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
         role,
         returnUrl,
         codeHash: hashSecret(code),
-        tokenMark: queries.markOf(operatorToken),
+        tokenMark: queries.tokenFingerprint(operatorToken),
         createdAt,
         codeExpiresAt: createdAt + linkMillis,
         sessionMillis: operatorSessionMillis,
@@ -208,5 +208,5 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
 export const forgetBrowserSessions = Effect.gen(function* forgetBrowserSessions() {
   const store = (yield* Store).browserSessions
   const { systemMillis } = yield* RealTime
-  return Effect.flatMap(systemMillis, (now) => store.forget(now, now - linksKeptMillis))
+  return Effect.flatMap(systemMillis, (now) => store.forget(now, now - linksRetentionMillis))
 })

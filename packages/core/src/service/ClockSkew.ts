@@ -18,7 +18,7 @@ const stopMillis = 10_000
 
 /** The database's time, and the system's when it was asked for and when it came; epoch milliseconds. */
 export interface ClockReading {
-  readonly askedAt: number
+  readonly requestedAt: number
   readonly databaseAt: number
   readonly answeredAt: number
 }
@@ -27,9 +27,9 @@ export interface ClockReading {
  * Milliseconds that the system clock is ahead of the database's, below zero when it is behind: as much as
  * the round trip cannot explain.
  */
-export const clockSkew = ({ answeredAt, askedAt, databaseAt }: ClockReading): number => {
-  const earliest = Math.min(askedAt, answeredAt)
-  const latest = Math.max(askedAt, answeredAt)
+export const clockSkew = ({ answeredAt, requestedAt, databaseAt }: ClockReading): number => {
+  const earliest = Math.min(requestedAt, answeredAt)
+  const latest = Math.max(requestedAt, answeredAt)
   if (databaseAt < earliest) return earliest - databaseAt
   return databaseAt > latest ? latest - databaseAt : 0
 }
@@ -42,11 +42,11 @@ export type ClockVerdict = "in_step" | "warn" | "stop"
  * agree: the round trip of a slow one could hide the skew.
  */
 export const clockVerdict = (reading: ClockReading, before: ClockVerdict): ClockVerdict => {
-  const least = Math.abs(clockSkew(reading))
-  const roundTrip = Math.abs(reading.answeredAt - reading.askedAt)
-  if (least > stopMillis) return "stop"
-  if (before === "stop" && least + roundTrip > stopMillis) return "stop"
-  return least > warnMillis ? "warn" : "in_step"
+  const min = Math.abs(clockSkew(reading))
+  const roundTrip = Math.abs(reading.answeredAt - reading.requestedAt)
+  if (min > stopMillis) return "stop"
+  if (before === "stop" && min + roundTrip > stopMillis) return "stop"
+  return min > warnMillis ? "warn" : "in_step"
 }
 
 /** A leap that the database's clock shares counts once it has lasted so many milliseconds: it may end again. */
@@ -213,11 +213,11 @@ export const layerClockWatch = Layer.effectContext(
     const { hasLeapt, isClosed, judge, shown, trust, wall, workClock } = yield* makeClockWatch
 
     /** Returns whether there is a clock to compare with. */
-    const look = Effect.gen(function* look() {
+    const check = Effect.gen(function* inspect() {
       hasLeapt.closeUnsafe()
       const lead = wall.lead()
-      const askedAt = yield* systemMillis
-      const asked = wall.steady()
+      const requestedAt = yield* systemMillis
+      const steadyBefore = wall.steady()
       const databaseAt = yield* databaseTime
       if (databaseAt === null) {
         yield* showClockSkew(0)
@@ -225,8 +225,8 @@ export const layerClockWatch = Layer.effectContext(
         return false
       }
       // By the monotonic clock: a leap meanwhile is not part of the round trip.
-      const answeredAt = askedAt + Math.round(wall.steady() - asked)
-      yield* judge({ askedAt, databaseAt, answeredAt }, lead)
+      const answeredAt = requestedAt + Math.round(wall.steady() - steadyBefore)
+      yield* judge({ requestedAt, databaseAt, answeredAt }, lead)
       return true
     }).pipe(
       // Until the next reading the last one holds.
@@ -241,8 +241,8 @@ export const layerClockWatch = Layer.effectContext(
         hasLeapt.await,
       ]),
     )
-    const watch = Effect.repeat(Effect.andThen(pause, look), { while: (isThere) => isThere })
-    const isThere = yield* Effect.raceFirst(look, Effect.as(sleep(startMillis), true))
+    const watch = Effect.repeat(Effect.andThen(pause, check), { while: (isThere) => isThere })
+    const isThere = yield* Effect.raceFirst(check, Effect.as(sleep(startMillis), true))
     if (!isThere) return Context.empty()
     yield* Effect.forkScoped(watch)
     return Context.make(Clock.Clock, withTime(yield* Clock.Clock, shown)).pipe(

@@ -12,21 +12,21 @@ import { mayUse, authorize } from "../model/Auth.ts"
 import type { AuthorizationCode, ApiKey, Caller, Authorized } from "../model/Auth.ts"
 import { WakeUp } from "../store/DueWork.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../model/Recipient.ts"
-import { Secrets, sameSecret, signatureOf } from "../model/Secrets.ts"
+import { Secrets, sameSecret, sign } from "../model/Secrets.ts"
 import { described, IdInput, inputDecoder, PublicUrl } from "../model/Input.ts"
 import type { CommandOf } from "../model/Input.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
 import type { Repeatable } from "./makeIdempotent.ts"
 import type {
   IdempotencyCode,
-  FirstShown,
+  FirstAnswer,
   IdempotencyClaim,
   IdempotencyKey,
 } from "../model/Idempotency.ts"
 import {
   connectView,
   linkingMillis,
-  nothingShown,
+  emptyLinkingView,
   openedAttempt,
   pairingCodeMillis,
   sealedView,
@@ -40,13 +40,13 @@ import type {
   LinkingView,
   NewAttempt,
   LinkingAttempt,
-  HeldAttempt,
+  LeasedAttempt,
   QrLink,
 } from "../model/Linking.ts"
 import type { NumberStore } from "../store/NumberStore.ts"
 import { StartingPacing } from "../model/Pacing.ts"
-import { isSeenBy, loginMethods, connectionReasons } from "../model/SendingNumber.ts"
-import type { LoginMethod, SendingNumber, ShownNumber } from "../model/SendingNumber.ts"
+import { isVisibleTo, loginMethods, connectionReasons } from "../model/SendingNumber.ts"
+import type { LoginMethod, SendingNumber, PublicNumber } from "../model/SendingNumber.ts"
 import { connectionCallback } from "../model/MessageChange.ts"
 import type { ConnectionEvent } from "../model/MessageChange.ts"
 import { Store } from "../store/Store.ts"
@@ -150,7 +150,7 @@ const judgeReconnect = (
 ): Result.Result<SendingNumber, Refusal<ReconnectCode>> => {
   const refused = (code: ReconnectCode, more: Parameters<typeof refuse>[1] = {}) =>
     Result.fail(refuse(code, { ...more, field: "numberId" }))
-  if (number === null || !isSeenBy(key.mode, number)) return refused("number_not_found")
+  if (number === null || !isVisibleTo(key.mode, number)) return refused("number_not_found")
   if (!mayUse(key, number.id)) return refused("number_not_allowed")
   if (number.platform !== "whatsapp") {
     return refused("validation_failed", { message: "Telegram accounts are not connected here." })
@@ -184,8 +184,8 @@ export const makeConnectReader = Effect.gen(function* makeConnectReader() {
   })
 })
 
-const isSeen = (caller: Authorized, number: SendingNumber): boolean =>
-  isSeenBy(caller.mode, number) && mayUse(caller, number.id)
+const isVisible = (caller: Authorized, number: SendingNumber): boolean =>
+  isVisibleTo(caller.mode, number) && mayUse(caller, number.id)
 
 /** What links numbers. */
 interface LinkingWork {
@@ -201,13 +201,13 @@ interface LinkingWork {
 const testView = ({ ids }: LinkingWork, { method }: ConnectRequest, now: number): LinkingView =>
   method === "qr"
     ? {
-        ...nothingShown,
+        ...emptyLinkingView,
         qrText: `test:${ids.alphanumeric(40)}`,
         // It has one code, and links itself long before.
         qrExpiresAt: now + linkingMillis,
       }
     : {
-        ...nothingShown,
+        ...emptyLinkingView,
         pairingCode: {
           code: ids.alphanumeric(8).toUpperCase(),
           expiresAt: now + pairingCodeMillis,
@@ -234,7 +234,7 @@ const newAttempt = (
     linksAt: isTest ? now + testLinkingMillis : null,
     callbackUrl,
     pacing: isTest ? null : startingPacing.whatsapp,
-    ...(isTest ? sealedView(secrets, id, testView(linking, request, now)) : nothingShown),
+    ...(isTest ? sealedView(secrets, id, testView(linking, request, now)) : emptyLinkingView),
   }
 }
 
@@ -277,14 +277,14 @@ const start = Effect.fnUntraced(function* start(
   request: ConnectRequest,
   callbackUrl: string | null,
   claim: IdempotencyClaim | null,
-): Effect.fn.Return<ShownNumber, Failure<StartCode>> {
+): Effect.fn.Return<PublicNumber, Failure<StartCode>> {
   const { plan } = caller.workspace
   if (plan?.qrCodeApi !== true) {
     return yield* refuse("plan_required", {
       message: "The plan does not include the QR code API.",
     })
   }
-  const most = plan.maxNumbers ?? 0
+  const max = plan.maxNumbers ?? 0
   for (;;) {
     const outcome = yield* begin(linking, caller, request, callbackUrl, claim)
     if (outcome._tag === "Begun") {
@@ -296,7 +296,7 @@ const start = Effect.fnUntraced(function* start(
         return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
       case "limit":
         return yield* refuse("number_limit_reached", {
-          message: `The plan has room for ${most} ${most === 1 ? "number" : "numbers"}.`,
+          message: `The plan has room for ${max} ${max === 1 ? "number" : "numbers"}.`,
         })
       case "number":
         // A deleted workspace has no number to decide on again.
@@ -310,15 +310,15 @@ const again = Effect.fnUntraced(function* again(
   { numbers }: LinkingWork,
   { method, numberId, phone }: ConnectRequest,
   [id = 0]: ReadonlyArray<number>,
-  first: FirstShown | undefined,
-): Effect.fn.Return<ShownNumber, StoreUnavailable> {
+  first: FirstAnswer | undefined,
+): Effect.fn.Return<PublicNumber, StoreUnavailable> {
   // For an erased number, or a reconnect by a version that stored nothing: the current state.
   const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
-  const shown = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
+  const firstAnswer = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
   return {
     id: id as NumberId,
-    phone: shown.phone,
-    label: shown.label,
+    phone: firstAnswer.phone,
+    label: firstAnswer.label,
     platform: "whatsapp",
     status: "connecting",
     loginMethod: method,
@@ -352,7 +352,7 @@ export class Connections extends Context.Service<
       idempotency: IdempotencyKey | null,
       callbackUrl?: string | null,
     ): Effect.Effect<
-      Repeatable<ShownNumber>,
+      Repeatable<PublicNumber>,
       Failure<
         | "invalid_callback_url"
         | "api_key_revoked"
@@ -374,7 +374,7 @@ export class Connections extends Context.Service<
     Effect.gen(function* make() {
       const { numbers } = yield* Store
 
-      const connectOf = yield* makeConnectReader
+      const readConnect = yield* makeConnectReader
       const idempotent = yield* makeIdempotent
       const callbackUrls = yield* CallbackUrls
       const linking: LinkingWork = {
@@ -389,31 +389,31 @@ export class Connections extends Context.Service<
       const notFound = refuse("number_not_found", { inPath: true })
 
       return Connections.of({
-        list: Effect.fn("Connections.list")(function* list(given) {
-          const caller = yield* authorize(given, "listNumbers")
+        list: Effect.fn("Connections.list")(function* list(input) {
+          const caller = yield* authorize(input, "listNumbers")
           const all = yield* numbers.list(caller.workspace.id)
-          return all.filter((number) => isSeen(caller, number))
+          return all.filter((number) => isVisible(caller, number))
         }),
-        get: Effect.fn("Connections.get")(function* get(given, id) {
-          const caller = yield* authorize(given, "getNumber")
+        get: Effect.fn("Connections.get")(function* get(input, id) {
+          const caller = yield* authorize(input, "getNumber")
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
-          if (number === null || !isSeen(caller, number)) return yield* notFound
+          if (number === null || !isVisible(caller, number)) return yield* notFound
           // A live number has a real phone, which a test key must not link.
-          const connect = number.mode === caller.mode ? yield* connectOf(number) : null
+          const connect = number.mode === caller.mode ? yield* readConnect(number) : null
           return { ...number, connect }
         }),
         connect: Effect.fn("Connections.connect")(function* connect(
-          given,
+          input,
           command,
           requested,
           callbackUrl = null,
         ) {
-          const caller = yield* authorize(given, "connectNumber")
+          const caller = yield* authorize(input, "connectNumber")
           const request = yield* Effect.fromResult(parseConnectRequest(command, caller))
           yield* callbackUrls.check(callbackUrl, caller.workspaceId)
           return yield* idempotent.run(caller, requested, {
             work: (claim) => start(linking, caller, request, callbackUrl, claim),
-            again: (made, shown) => again(linking, request, made, shown),
+            again: (created, firstAnswer) => again(linking, request, created, firstAnswer),
           })
         }),
       })
@@ -441,7 +441,7 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
     return { number, report }
   })
 
-  const keptBy = (number: SendingNumber) =>
+  const getPhone = (number: SendingNumber) =>
     Effect.map(numbers.getLinking(number.id), (attempt) => phoneWithoutLink(number, attempt))
 
   return {
@@ -454,7 +454,7 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
       const found = yield* reporting(id)
       if (found === null) return null
       const { number, report } = found
-      const known = event === "disconnected" ? yield* keptBy(number) : number.phone
+      const known = event === "disconnected" ? yield* getPhone(number) : number.phone
       return report(event, phone ?? known)
     }),
     /** Callbacks for a link with that phone, for either outcome. */
@@ -463,7 +463,7 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
       if (found === null) return null
       const { number, report } = found
       // A number that could not be linked does not keep another's phone.
-      const before = yield* keptBy(number)
+      const before = yield* getPhone(number)
       return {
         connected: report("connected", phone),
         disconnected: report("disconnected", before === phone ? null : before),
@@ -485,15 +485,18 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
 
   return {
     /** Stores a new, sealed view. False when the attempt ended or another worker holds it. */
-    shown: Effect.fn("LinkProgress.shown")(function* shown(held: HeldAttempt, view: LinkingView) {
-      const { attempt, lease } = held
+    shown: Effect.fn("LinkProgress.shown")(function* shown(
+      leased: LeasedAttempt,
+      view: LinkingView,
+    ) {
+      const { attempt, lease } = leased
       const callback =
         view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
       return yield* store.showLinking(attempt.id, lease, view, callback)
     }),
     /** The phone took the code. False when the attempt ended. */
-    taken: Effect.fn("LinkProgress.taken")(function* taken({ id }: LinkingAttempt) {
-      return yield* store.linkingTaken(id, yield* Clock.currentTimeMillis)
+    scanned: Effect.fn("LinkProgress.taken")(function* scanned({ id }: LinkingAttempt) {
+      return yield* store.isLinkingClaimed(id, yield* Clock.currentTimeMillis)
     }),
     /**
      * Connects the number, and its waiting messages may leave. If another number of the workspace
@@ -521,8 +524,8 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
       const callback = yield* callbacks.of(attempt.numberId, "disconnected")
       const at = yield* Clock.currentTimeMillis
       // Transports may give other reasons, for people: they are logged, not stored.
-      const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
-      const ended = yield* store.giveUpLinking(attempt.id, { at, reason: shown }, callback)
+      const storedReason = connectionReasons.find((one) => one === reason) ?? "not_linked"
+      const ended = yield* store.abandonLinking(attempt.id, { at, reason: storedReason }, callback)
       if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
       return ended
     }, annotated),
@@ -544,16 +547,16 @@ interface Meaning {
 
 const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string => {
   const { expires, nonce, numberId } = meaning
-  const signature = signatureOf(secret, [attempt, numberId, expires, nonce])
+  const signature = sign(secret, [attempt, numberId, expires, nonce])
   return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
 }
 
 /** Parses a token; the caller checks its signature. */
 const readToken = (token: string): Meaning | undefined => {
   const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
-  const [, number = "", moment = "", nonce = ""] = match ?? []
+  const [, number = "", instant = "", nonce = ""] = match ?? []
   const numberId = Number.parseInt(number, 36)
-  const expires = Number.parseInt(moment, 36)
+  const expires = Number.parseInt(instant, 36)
   return Number.isSafeInteger(numberId) && Number.isSafeInteger(expires)
     ? { numberId: numberId as NumberId, expires, nonce }
     : undefined

@@ -88,7 +88,7 @@ export class Contacts extends Context.Service<
             workspaceId: workspace.id,
             name,
             phone: phone ?? null,
-            username: username?.given ?? null,
+            username: username?.text ?? null,
             createdAt: yield* Clock.currentTimeMillis,
           })
           if (inserted._tag === "Inserted") return inserted.contact

@@ -89,8 +89,8 @@ export interface Subscriber {
  * Passes one event to a listener until it succeeds; `pauseAfter` null skips the event. `allowed` runs
  * before each try.
  */
-const tell = Effect.fnUntraced(
-  function* tell<E = never>(
+const notify = Effect.fnUntraced(
+  function* notify<E = never>(
     event: OutboxEvent,
     listener: Handler,
     pauseAfter: (failures: number) => number | null,
@@ -98,15 +98,15 @@ const tell = Effect.fnUntraced(
   ) {
     for (let failures = 0; ; failures++) {
       yield* allowed
-      const told = yield* Effect.exit(listener(event))
-      if (Exit.isSuccess(told)) return
-      if (Cause.hasInterruptsOnly(told.cause)) return yield* Effect.interrupt
+      const exit = yield* Effect.exit(listener(event))
+      if (Exit.isSuccess(exit)) return
+      if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
       const pause = pauseAfter(failures)
       if (pause === null) {
-        yield* Effect.logError("a listener failed too often; the event is passed over", told.cause)
+        yield* Effect.logError("a listener failed too often; the event is passed over", exit.cause)
         return
       }
-      yield* Effect.logWarning("a listener failed; it gets the event again", told.cause)
+      yield* Effect.logWarning("a listener failed; it gets the event again", exit.cause)
       yield* Effect.sleep(pause)
     }
   },
@@ -170,13 +170,13 @@ type TooMany = Refusal<"validation_failed">
 
 /** Asks the store until it answers. */
 const answered = <A>(
-  ask: Effect.Effect<A, TooMany | StoreUnavailable>,
+  request: Effect.Effect<A, TooMany | StoreUnavailable>,
 ): Effect.Effect<A, TooMany> =>
-  Effect.catchTag(ask, "StoreUnavailable", (failure) =>
+  Effect.catchTag(request, "StoreUnavailable", (failure) =>
     Effect.gen(function* () {
       yield* logFailure("a subscription asks the store again", Cause.fail(failure))
       yield* sleep(storePauseMillis)
-      return yield* answered(ask)
+      return yield* answered(request)
     }),
   )
 
@@ -213,8 +213,8 @@ const claimed = Effect.fnUntraced(function* claimed(
       continue
     }
     const until = now + leaseMillis
-    const taken = yield* reading.store.claimSubscription({ name, lease, until })
-    if (taken !== null) return taken
+    const subscription = yield* reading.store.claimSubscription({ name, lease, until })
+    if (subscription !== null) return subscription
   }
 })
 
@@ -262,7 +262,7 @@ const holding = Effect.fnUntraced(function* holding(
   const handle = (event: OutboxEvent) =>
     concerns(event)
       ? Effect.uninterruptibleMask((restore) =>
-          restore(tell(event, runAlone, pauseAfter, stillHeld)).pipe(
+          restore(notify(event, runAlone, pauseAfter, stillHeld)).pipe(
             Effect.andThen(reach(event)),
             Effect.andThen(save),
           ),
@@ -280,7 +280,7 @@ const holding = Effect.fnUntraced(function* holding(
 
 const subscribing = Effect.fnUntraced(function* subscribing(
   reading: Reading,
-  turn: Semaphore.Semaphore,
+  semaphore: Semaphore.Semaphore,
   name: string,
   subscriber: Subscriber,
 ): Effect.fn.Return<never, TooMany> {
@@ -292,11 +292,11 @@ const subscribing = Effect.fnUntraced(function* subscribing(
   note((yield* answered(known(reading, name, null))).reached)
   yield* subscriber.known
   const hold = Effect.gen(function* hold() {
-    const taken = yield* answered(claimed(reading, name, reached))
-    note(taken.reached)
-    return yield* holding(reading, name, taken, subscriber, note)
+    const subscription = yield* answered(claimed(reading, name, reached))
+    note(subscription.reached)
+    return yield* holding(reading, name, subscription, subscriber, note)
   }).pipe(Effect.catchTag("LeaseLost", () => Effect.void))
-  return yield* turn.withPermits(1)(Effect.forever(hold))
+  return yield* semaphore.withPermits(1)(Effect.forever(hold))
 })
 
 export class EventFeed extends Context.Service<
@@ -335,22 +335,22 @@ export class EventFeed extends Context.Service<
     Effect.gen(function* make() {
       const reading = yield* makeReading
       /** Subscriptions of one name take turns within this process. */
-      const turns = new Map<string, Semaphore.Semaphore>()
-      const turnOf = (name: string) => {
-        const turn = turns.get(name) ?? Semaphore.makeUnsafe(1)
-        turns.set(name, turn)
-        return turn
+      const semaphores = new Map<string, Semaphore.Semaphore>()
+      const feedLock = (name: string) => {
+        const semaphore = semaphores.get(name) ?? Semaphore.makeUnsafe(1)
+        semaphores.set(name, semaphore)
+        return semaphore
       }
       return EventFeed.of({
         end: reading.end,
         follow: (after, listener, dealtWith = () => undefined) =>
           reading.readOn(after, (event) =>
             Effect.andThen(
-              tell(event, listener, (failures) => listenerPauses[failures] ?? null),
+              notify(event, listener, (failures) => listenerPauses[failures] ?? null),
               Effect.sync(() => dealtWith(event)),
             ),
           ),
-        subscribe: (name, subscriber) => subscribing(reading, turnOf(name), name, subscriber),
+        subscribe: (name, subscriber) => subscribing(reading, feedLock(name), name, subscriber),
       })
     }),
   )

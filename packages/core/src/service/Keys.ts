@@ -6,7 +6,7 @@ import { Ids } from "../model/Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../model/Ids.ts"
 import { logThrottled } from "./logThrottled.ts"
 import type { NumberStore } from "../store/NumberStore.ts"
-import { isSeenBy } from "../model/SendingNumber.ts"
+import { isVisibleTo } from "../model/SendingNumber.ts"
 import { described, inputDecoder, nameUpTo } from "../model/Input.ts"
 import type { CommandOf } from "../model/Input.ts"
 import {
@@ -138,7 +138,7 @@ const createV2 = Effect.fnUntraced(function* createV2(
   const numberIds = input.numberIds == null ? null : [...new Set(input.numberIds)]
   for (const id of numberIds ?? []) {
     const found = yield* numbers.get(workspaceId, id as NumberId)
-    if (found === null || !isSeenBy(mode, found)) {
+    if (found === null || !isVisibleTo(mode, found)) {
       return yield* refuse("number_not_found", { field: "numberIds" })
     }
   }
@@ -273,8 +273,8 @@ type Api = "v1" | "v2" | "operator"
 const unknownKeyMillis = 10_000
 
 /** Evicts the oldest entry when full. */
-const makeRoom = (entries: Map<string, unknown>, most: number): void => {
-  if (entries.size < most) return
+const makeRoom = (entries: Map<string, unknown>, max: number): void => {
+  if (entries.size < max) return
   const [oldest] = entries.keys()
   if (oldest !== undefined) entries.delete(oldest)
 }
@@ -387,11 +387,11 @@ const known = <A>(
   { wrongKeys }: KeyGuard,
   hash: string,
   now: number,
-  ask: Effect.Effect<A | null, StoreUnavailable>,
+  request: Effect.Effect<A | null, StoreUnavailable>,
 ): Effect.Effect<A | null, StoreUnavailable> =>
   wrongKeys.isUnknown(hash, now)
     ? Effect.succeed(null)
-    : Effect.map(ask, (found) => {
+    : Effect.map(request, (found) => {
         if (found === null) wrongKeys.noteUnknown(hash, now)
         return found
       })
@@ -414,7 +414,7 @@ const lookUp = Effect.fnUntraced(function* lookUp(
   return { now, admitted: yield* known(guard, hash, now, guard.store.admit(query)) }
 })
 
-const refusalOf = (
+const getRefusal = (
   { key, workspace }: Pick<Admitted, "key" | "workspace">,
   now: number,
 ): Refusal<WorkspaceRefusal | "api_key_expired"> | undefined => {
@@ -434,7 +434,7 @@ const admitV2 = Effect.fnUntraced(function* admitV2(
   if (!isKeyV2(token)) return yield* wrong(guard, "v2", clientAddress, refuse("invalid_api_key"))
   const { admitted, now } = yield* lookUp(guard, token, clientAddress)
   if (admitted === null) return yield* wrong(guard, "v2", clientAddress, refuse("invalid_api_key"))
-  const refusal = refusalOf(admitted, now)
+  const refusal = getRefusal(admitted, now)
   if (refusal !== undefined) return yield* refusal
   const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
   counted?.(rate)
@@ -602,7 +602,7 @@ export class Admission extends Context.Service<
           const token = bearerToken(authorization)
           if (token === undefined || !isKeyV2(token)) return null
           const { admitted, now } = yield* lookUp(guard, token, clientAddress)
-          if (admitted === null || refusalOf(admitted, now) !== undefined) return null
+          if (admitted === null || getRefusal(admitted, now) !== undefined) return null
           return admitted.count === null ? null : rateState(admitted.count, now)
         }),
         admitV1: Effect.fn("Admission.admitV1")((credentials) => admitV1(guard, credentials)),

@@ -31,7 +31,7 @@ export const isFrom =
     packages.some((name) => new RegExp(`node_modules[\\\\/]${name}[\\\\/]`).test(stack))
 
 /** Where it was thrown. Its message stays out of the log: it may name a phone. */
-const placeOf = ({ name, stack = "" }: Error): string => /^ +at (.*)$/m.exec(stack)?.[1] ?? name
+const firstFrame = ({ name, stack = "" }: Error): string => /^ +at (.*)$/m.exec(stack)?.[1] ?? name
 
 /** Guards one connection, or other work of a library; an error that no caller receives calls `end`. */
 export const guardLibrary = Effect.fnUntraced(function* guardLibrary(
@@ -47,7 +47,7 @@ export const guardLibrary = Effect.fnUntraced(function* guardLibrary(
     run(
       Effect.andThen(
         countLibraryFault(platform),
-        logThrottled(line, { platform, at: placeOf(error) }, "Warn"),
+        logThrottled(line, { platform, at: firstFrame(error) }, "Warn"),
       ),
     )
   })

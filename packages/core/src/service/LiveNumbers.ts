@@ -25,22 +25,22 @@ import type { NumberId } from "../model/Ids.ts"
 import { logThrottled, logFailure } from "./logThrottled.ts"
 import { NumberProxies } from "./Numbers.ts"
 import type { ConnectionReport } from "../store/NumberStore.ts"
-import { keepsAway, reasonOnceResumed } from "../model/SendingNumber.ts"
+import { suspends, reasonOnceResumed } from "../model/SendingNumber.ts"
 import type { Platform } from "../model/SendingNumber.ts"
 import type { CannotOpen } from "../model/Secrets.ts"
 import { sleep } from "../model/Time.ts"
-import { retryUntilStoreAnswers } from "./Hold.ts"
+import { retryUntilStoreAnswers } from "./SessionAccess.ts"
 import { NumberOwnership } from "./NumberOwnership.ts"
 import type { NumberMoved } from "./NumberOwnership.ts"
 import { SessionVault } from "./Sessions.ts"
-import type { KeptSession, Owned } from "../model/Shards.ts"
+import type { StoredSession, Owned } from "../model/Shards.ts"
 import {
   changeStatus,
   closeConnection,
   makeReconnectPauses,
   newLiveNumber,
   settled,
-  statusOf,
+  getStatus,
 } from "../store/Transport.ts"
 import type {
   ClosedReason,
@@ -156,10 +156,10 @@ const logOutNow = Effect.fnUntraced(function* logOutNow<Open extends LiveConnect
   const { numbers } = ending
   const known = numbers.find(numberId)
   // A number that was given up connects once more for this, then never again.
-  const isOut = known?.isGivenUp === true && !known.leaves && !isKnownOver(ending, known)
+  const isOut = known?.isAbandoned === true && !known.leaves && !isKnownOver(ending, known)
   if (isOut) yield* numbers.release(numberId)
   const live = numbers.find(numberId) ?? (yield* numbers.start(numberId))
-  live.told = false
+  live.isReported = false
   live.leaves = true
   const reached = yield* Effect.timeoutOption(settled(live), logOutMillis)
   const isOver = Option.isSome(reached) && (yield* isLoggedOut(ending, reached.value))
@@ -167,7 +167,7 @@ const logOutNow = Effect.fnUntraced(function* logOutNow<Open extends LiveConnect
 })
 
 /** Starts ending a session, unless that is under way. */
-const beginEnding = <Open extends LiveConnection>(
+const startEnding = <Open extends LiveConnection>(
   { fibers, numbers }: EndingSessions<Open>,
   numberId: NumberId,
   work: Effect.Effect<void, NumberMoved>,
@@ -187,7 +187,7 @@ const endSession = <Open extends LiveConnection>(
   numberId: NumberId,
   leavingSince: number | null,
 ): Effect.Effect<void> =>
-  beginEnding(
+  startEnding(
     ending,
     numberId,
     Effect.gen(function* endNow() {
@@ -266,10 +266,10 @@ type LiveChange =
 export interface Connecting<Open extends LiveConnection> {
   /**
    * Prepares each connection: trims keys, waits for a slot and for ownership. Gives the proxy's
-   * URL, null without one, and `leavePlace` for short connections.
+   * URL, null without one, and `releaseSlot` for short connections.
    */
   readonly ready: Effect.Effect<
-    { readonly proxy: string | null; readonly leavePlace: Effect.Effect<void> },
+    { readonly proxy: string | null; readonly releaseSlot: Effect.Effect<void> },
     StoreUnavailable | CannotOpen,
     Scope.Scope
   >
@@ -281,7 +281,7 @@ export interface Connecting<Open extends LiveConnection> {
    */
   readonly lost: Effect.Effect<void, never, Scope.Scope>
   /** Tells the core, unless the number's status is not reported. Done once stored. */
-  tell(change: LiveChange): Effect.Effect<void>
+  notify(change: LiveChange): Effect.Effect<void>
   /** Hands over any other event; done once stored. */
   readonly take: TakeEvent
   /** Counts written keys; many of them trigger a trim. */
@@ -308,17 +308,17 @@ interface LiveTransport<Open extends LiveConnection, E> {
  * Takes a slot for opening; it frees up shortly after use, or after the scope. Even fast
  * connections then reach the remote a few per second.
  */
-const takePlace = Effect.fnUntraced(function* takePlace(starts: Semaphore.Semaphore) {
+const acquireSlot = Effect.fnUntraced(function* acquireSlot(starts: Semaphore.Semaphore) {
   let hasLeft = false
-  const place = yield* Scope.make()
+  const slot = yield* Scope.make()
   const leave = Effect.suspend(() => {
     if (hasLeft) return Effect.void
     hasLeft = true
-    const free = Effect.andThen(Effect.sleep(emptyMillis), Scope.close(place, Exit.void))
+    const free = Effect.andThen(Effect.sleep(emptyMillis), Scope.close(slot, Exit.void))
     return Effect.asVoid(Effect.forkDetach(free))
   })
   yield* Effect.addFinalizer(() => leave)
-  yield* Scope.provide(starts.takeScoped(1), place)
+  yield* Scope.provide(starts.takeScoped(1), slot)
   return leave
 })
 
@@ -333,14 +333,14 @@ interface Keeper<Open extends LiveConnection, E> {
   readonly starts: Semaphore.Semaphore
 }
 
-const tell = <Open extends LiveConnection, E>(
+const notify = <Open extends LiveConnection, E>(
   { take }: Keeper<Open, E>,
   live: LiveNumber<Open>,
   change: LiveChange,
 ) =>
   Effect.suspend(() => {
-    const { numberId, told } = live
-    return told ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
+    const { numberId, isReported } = live
+    return isReported ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
   })
 
 /**
@@ -361,22 +361,22 @@ const untilOwned = <Open extends LiveConnection, E>(
  * Reports an open connection, and repeats it when a late report marked the number disconnected:
  * from a send before it opened, or from the previous owner.
  */
-const tellOpen = <Open extends LiveConnection, E>(
+const reportOpen = <Open extends LiveConnection, E>(
   keeper: Keeper<Open, E>,
   live: LiveNumber<Open>,
   phone: string,
 ) =>
-  tell(keeper, live, { status: "connected", phone, reason: null }).pipe(
+  notify(keeper, live, { status: "connected", phone, reason: null }).pipe(
     Effect.andThen(live.contradicted.close),
     Effect.andThen(live.contradicted.await),
     Effect.forever,
   )
 
 /** Marks the number disconnected after a long loss, while it keeps retrying. */
-const tellLost = <Open extends LiveConnection, E>(
+const reportLost = <Open extends LiveConnection, E>(
   keeper: Keeper<Open, E>,
   live: LiveNumber<Open>,
-) => tell(keeper, live, { status: "disconnected", phone: null, reason: "connection_lost" })
+) => notify(keeper, live, { status: "disconnected", phone: null, reason: "connection_lost" })
 
 /** Deletes keys beyond `keptKeys`: hourly, and after many writes. */
 const trim = <Open extends LiveConnection, E>(
@@ -389,23 +389,23 @@ const trim = <Open extends LiveConnection, E>(
     if (isRecent && live.wroteSince < trimKeys) return
     live.trimmedAt = now
     live.wroteSince = 0
-    for (const [type, most] of Object.entries(transport.keptKeys)) {
-      yield* vault.trim(live.numberId, type, most)
+    for (const [type, max] of Object.entries(transport.keptKeys)) {
+      yield* vault.trim(live.numberId, type, max)
     }
   }).pipe(Effect.catch((error) => logFailure("keys are trimmed another time", error)))
 
 const logLost = ({ numberId }: Pick<LiveNumber<LiveConnection>, "numberId">) =>
   logThrottled("number lost its connection", { number: numberId })
 
-const connectingOf = <Open extends LiveConnection, E>(
+const makeConnecting = <Open extends LiveConnection, E>(
   keeper: Keeper<Open, E>,
   live: LiveNumber<Open>,
 ): Connecting<Open> => {
   const { proxies, starts, take, transport } = keeper
-  let leavePlace: Effect.Effect<void> = Effect.void
+  let releaseSlot: Effect.Effect<void> = Effect.void
   return {
     take,
-    tell: (change) => tell(keeper, live, change),
+    notify: (change) => notify(keeper, live, change),
     wrote: (keys) => {
       live.wroteSince += keys
     },
@@ -413,19 +413,19 @@ const connectingOf = <Open extends LiveConnection, E>(
       const proxy = yield* proxies.of(live.numberId)
       live.proxyUrl = proxy === null ? null : Redacted.value(proxy)
       yield* trim(keeper, live)
-      leavePlace = yield* takePlace(starts)
+      releaseSlot = yield* acquireSlot(starts)
       yield* untilOwned(keeper, live.numberId)
-      return { proxy: live.proxyUrl, leavePlace }
+      return { proxy: live.proxyUrl, releaseSlot }
     }),
     opened: Effect.fnUntraced(function* opened(connection, phone) {
       live.open = connection
       live.lostAt = null
-      yield* leavePlace
+      yield* releaseSlot
       yield* changeStatus(live, { state: "connected", reason: null })
       yield* Deferred.succeed(live.turn, connection)
       yield* logThrottled("number connected", { number: live.numberId })
       yield* Effect.forkScoped(
-        Effect.raceFirst(tellOpen(keeper, live, phone), Deferred.await(connection.over)),
+        Effect.raceFirst(reportOpen(keeper, live, phone), Deferred.await(connection.over)),
       )
     }),
     lost: Effect.gen(function* lost() {
@@ -440,17 +440,17 @@ const connectingOf = <Open extends LiveConnection, E>(
       if (live.lostAt !== null) return
       const lostAt = yield* Clock.currentTimeMillis
       live.lostAt = lostAt
-      const tellLater = Effect.gen(function* tellLater() {
+      const reportLater = Effect.gen(function* reportLater() {
         yield* Effect.sleep(transport.settings.lostMillis)
-        if (live.lostAt === lostAt) yield* tellLost(keeper, live)
+        if (live.lostAt === lostAt) yield* reportLost(keeper, live)
       })
-      yield* Effect.forkScoped(tellLater)
+      yield* Effect.forkScoped(reportLater)
     }),
   }
 }
 
 /** Stops reconnecting. With `wipe`, deletes the session once the core knows. */
-const giveUp = Effect.fnUntraced(function* giveUp<Open extends LiveConnection, E>(
+const abandon = Effect.fnUntraced(function* abandon<Open extends LiveConnection, E>(
   keeper: Keeper<Open, E>,
   live: LiveNumber<Open>,
   reason: ClosedReason,
@@ -463,8 +463,8 @@ const giveUp = Effect.fnUntraced(function* giveUp<Open extends LiveConnection, E
   if (reason !== "logged_out") yield* Effect.logWarning(`number disconnected: ${reason}`)
   yield* changeStatus(live, { state: "disconnected", reason })
   yield* Deferred.succeed(live.turn, reason)
-  yield* tell(keeper, live, { status: "disconnected", phone: null, reason })
-  live.isGivenUp = true
+  yield* notify(keeper, live, { status: "disconnected", phone: null, reason })
+  live.isAbandoned = true
   // Here the store says whether another worker owns the number.
   if (wipe) {
     const wiping = retryUntilStoreAnswers(keeper.vault.wipe(numberId))
@@ -478,7 +478,7 @@ const tellIfLost = Effect.fnUntraced(function* tellIfLost<Open extends LiveConne
 ) {
   const now = yield* Clock.currentTimeMillis
   live.lostAt ??= now
-  if (now - live.lostAt >= keeper.transport.settings.lostMillis) yield* tellLost(keeper, live)
+  if (now - live.lostAt >= keeper.transport.settings.lostMillis) yield* reportLost(keeper, live)
 })
 
 /** One connection, from its start to its end. */
@@ -488,7 +488,7 @@ const connectOnce = <Open extends LiveConnection, E>(
 ) =>
   Effect.scoped(
     Effect.ensuring(
-      keeper.transport.connect(live, connectingOf(keeper, live)),
+      keeper.transport.connect(live, makeConnecting(keeper, live)),
       Effect.sync(() => closeConnection(live)),
     ),
   ).pipe(
@@ -514,7 +514,7 @@ const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends Liv
     const after = yield* connection
     if (after === null) return "over" as const
     if (after._tag === "Stop") {
-      yield* giveUp(keeper, live, after.reason, after.wipe)
+      yield* abandon(keeper, live, after.reason, after.wipe)
       return after.wipe ? ("wiped" as const) : ("given_up" as const)
     }
     const { reconnects, since, state } = live.status
@@ -530,7 +530,7 @@ const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends Liv
       const waits = { number: live.numberId, reason, millis }
       yield* logThrottled("number waits to connect", waits, "Warn")
       yield* changeStatus(live, { state: "waiting", reason })
-      yield* tell(keeper, live, { status: "disconnected", phone: null, reason })
+      yield* notify(keeper, live, { status: "disconnected", phone: null, reason })
       yield* Effect.sleep(millis)
       continue
     }
@@ -569,7 +569,7 @@ export interface LiveNumbersOptions<Open extends LiveConnection, E>
    * null for none.
    */
   readonly instead?: (
-    kept: KeptSession,
+    kept: StoredSession,
     live: LiveNumber<Open> | undefined,
   ) => Effect.Effect<unknown> | null
 }
@@ -589,7 +589,7 @@ export interface LiveNumbers<Open extends LiveConnection> {
   openNow(numberId: NumberId): Open | null
   owns(numberId: NumberId): boolean
   status(numberId: NumberId): LiveStatus | null
-  /** The state of each connection, except of those not reported (`LiveNumber.told`). */
+  /** The state of each connection, except of those not reported (`LiveNumber.isReported`). */
   readonly reports: Effect.Effect<ReadonlyArray<ConnectionReport>>
   /** Hands over an event once something listens. */
   readonly take: TakeEvent
@@ -637,19 +637,19 @@ const detached = <Open extends LiveConnection, E, A, F>(
   )
 
 /**
- * Starts keeping the number connected. `told`: whether its status is reported. Uninterruptible: a
+ * Starts keeping the number connected. `isReported`: whether its status is reported. Uninterruptible: a
  * number that is held without a fiber would never connect.
  */
 const start = Effect.fnUntraced(function* start<Open extends LiveConnection, E>(
   service: Connected<Open, E>,
   numberId: NumberId,
-  told: boolean,
+  isReported: boolean,
 ) {
   const { fibers, held, keeper, options, ownership } = service
-  const live = yield* newLiveNumber<Open>(numberId, told)
+  const live = yield* newLiveNumber<Open>(numberId, isReported)
   // Started meanwhile, by a look, a send or a log-out.
-  const begun = held.get(numberId)
-  if (begun !== undefined) return begun
+  const started = held.get(numberId)
+  if (started !== undefined) return started
   held.set(numberId, live)
   const forget = Effect.suspend(() => {
     if (held.get(numberId) === live) held.delete(numberId)
@@ -717,7 +717,7 @@ const releaseOthers = <Open extends LiveConnection, E>(service: LiveService<Open
 const hasAnotherProxy = <Open extends LiveConnection, E>(
   { proxies }: LiveService<Open, E>,
   live: LiveNumber<Open>,
-  { numberId, proxy }: KeptSession,
+  { numberId, proxy }: StoredSession,
 ) =>
   Effect.gen(function* compareProxies() {
     // Sealing the same URL again yields another text.
@@ -731,23 +731,23 @@ const hasAnotherProxy = <Open extends LiveConnection, E>(
  * Whether to reconnect: the proxy changed, or an operator resumed a number that a pause kept
  * away.
  */
-const beginsAnew = Effect.fnUntraced(function* beginsAnew<Open extends LiveConnection, E>(
+const restarts = Effect.fnUntraced(function* restarts<Open extends LiveConnection, E>(
   service: LiveService<Open, E>,
   live: LiveNumber<Open>,
-  kept: KeptSession,
+  kept: StoredSession,
 ) {
-  const wasKeptAway = live.isKeptAway
-  live.isKeptAway = keepsAway(kept.pauseReason)
-  if (live.isKeptAway) return false
+  const wasSuspended = live.isSuspended
+  live.isSuspended = suspends(kept.pauseReason)
+  if (live.isSuspended) return false
   // A link opens its connection before the previous pause ends.
   const isResumed =
-    (wasKeptAway && live.open === null) || (live.isGivenUp && kept.reason === reasonOnceResumed)
+    (wasSuspended && live.open === null) || (live.isAbandoned && kept.reason === reasonOnceResumed)
   return isResumed || (yield* hasAnotherProxy(service, live, kept))
 })
 
 const connectKept = <Open extends LiveConnection, E>(
   service: LiveService<Open, E>,
-  { numberId, pauseReason, proxy }: KeptSession,
+  { numberId, pauseReason, proxy }: StoredSession,
 ) =>
   Effect.gen(function* connectNow() {
     const { logins } = service.options
@@ -756,11 +756,11 @@ const connectKept = <Open extends LiveConnection, E>(
       if (kept === null) return
       if (kept !== "session") {
         const settles = logins.settle(numberId, kept.login, yield* Clock.currentTimeMillis)
-        if (settles !== null) yield* beginEnding(service.endingSessions, numberId, settles)
+        if (settles !== null) yield* startEnding(service.endingSessions, numberId, settles)
         return
       }
     }
-    if (keepsAway(pauseReason)) return
+    if (suspends(pauseReason)) return
     const live = yield* start(service, numberId, true)
     // The connection reads the proxy later: it gets this one or a newer one.
     live.proxy = proxy
@@ -784,7 +784,7 @@ const isLoggingIn = <Open extends LiveConnection, E>(
 
 const lookAt = Effect.fnUntraced(function* lookAt<Open extends LiveConnection, E>(
   service: LiveService<Open, E>,
-  kept: KeptSession,
+  kept: StoredSession,
 ) {
   const { endingSessions, held, keeper, options } = service
   const { leavingSince, numberId, removed } = kept
@@ -794,10 +794,10 @@ const lookAt = Effect.fnUntraced(function* lookAt<Open extends LiveConnection, E
   else if (removed || leavingSince !== null)
     yield* endSession(endingSessions, numberId, leavingSince)
   else if (live === undefined) yield* connectKept(service, kept)
-  else if (yield* beginsAnew(service, live, kept)) {
+  else if (yield* restarts(service, live, kept)) {
     yield* release(service, numberId)
     yield* start(service, numberId, true)
-  } else if (live.isGivenUp && (yield* isLoggingIn(service, numberId))) {
+  } else if (live.isAbandoned && (yield* isLoggingIn(service, numberId))) {
     yield* release(service, numberId)
     yield* connectKept(service, kept)
   } else {
@@ -809,7 +809,7 @@ const lookAt = Effect.fnUntraced(function* lookAt<Open extends LiveConnection, E
 })
 
 /** Connects numbers with a session, and logs out those that leave. */
-const lookAtAll = <Open extends LiveConnection, E>(service: LiveService<Open, E>) =>
+const checkAll = <Open extends LiveConnection, E>(service: LiveService<Open, E>) =>
   service.vault.list.pipe(
     Effect.flatMap((all) =>
       Effect.forEach(
@@ -832,18 +832,18 @@ const keepAll = Effect.fnUntraced(function* keepAll<Open extends LiveConnection,
   service: LiveService<Open, E>,
 ) {
   const { options, ownership } = service
-  let lookedAt: number | null = null
+  let checkedAt: number | null = null
   let known: Owned | null = null
   for (;;) {
     const now = yield* Clock.currentTimeMillis
     const owned = yield* ownership.owned
     yield* releaseOthers(service)
     // A clock set back by hours must not delay the next look as long.
-    const isRecent = lookedAt !== null && Math.abs(now - lookedAt) < options.settings.lookMillis
+    const isRecent = checkedAt !== null && Math.abs(now - checkedAt) < options.settings.lookMillis
     if (owned !== known || !isRecent) {
       known = owned
-      lookedAt = now
-      yield* lookAtAll(service)
+      checkedAt = now
+      yield* checkAll(service)
     }
     yield* Effect.sleep(Math.min(askMillis, options.settings.lookMillis))
   }
@@ -988,11 +988,11 @@ export const makeLiveNumbers = Effect.fnUntraced(function* makeLiveNumbers<
     logOut: (numberId) => endSession(endingSessions, numberId, null),
     status: (numberId) => {
       const known = find(service, numberId)
-      return known === undefined ? null : statusOf(known)
+      return known === undefined ? null : getStatus(known)
     },
     reports: Effect.sync(() =>
       [...service.held.values()].flatMap((live) =>
-        live.told ? [{ ...statusOf(live), numberId: live.numberId }] : [],
+        live.isReported ? [{ ...getStatus(live), numberId: live.numberId }] : [],
       ),
     ),
   }

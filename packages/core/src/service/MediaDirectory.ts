@@ -13,7 +13,7 @@ import type { MediaId, WorkspaceId } from "../model/Ids.ts"
 import { authorize } from "../model/Auth.ts"
 import type { AuthorizationCode, Caller, Authorized } from "../model/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../model/Bulkhead.ts"
-import { answerKeptMillis } from "../model/Idempotency.ts"
+import { answerRetentionMillis } from "../model/Idempotency.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model/Idempotency.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
 import type { Repeatable } from "./makeIdempotent.ts"
@@ -24,13 +24,13 @@ import {
   fetchedFileName,
   filesUnavailable,
   isWebPage,
-  linkKeptMillis,
+  linkLifetimeMillis,
   MediaFiles,
   MediaFilesError,
   MediaLinks,
   mediaTypes,
   mediaUrlProblems,
-  mimeTypeOf,
+  toMimeType,
   newMediaFile,
   noRoomForFile,
   promisesOtherThanWebPage,
@@ -194,8 +194,8 @@ export class MediaDirectory extends Context.Service<
       })
 
       return MediaDirectory.of({
-        upload: Effect.fn("MediaDirectory.upload")(function* keep(given, upload, requested) {
-          const caller = yield* authorize(given, "uploadMedia")
+        upload: Effect.fn("MediaDirectory.upload")(function* keep(input, upload, requested) {
+          const caller = yield* authorize(input, "uploadMedia")
           const unkept = refuseUnkept(files, "file")
           if (unkept !== undefined) return yield* unkept
           return yield* idempotent.run(caller, requested, {
@@ -203,22 +203,22 @@ export class MediaDirectory extends Context.Service<
             again,
           })
         }),
-        list: Effect.fn("MediaDirectory.list")(function* list(given, asked) {
-          const { mode, workspaceId } = yield* authorize(given, "listMedia")
-          const query = yield* Effect.fromResult(decodeList(asked))
+        list: Effect.fn("MediaDirectory.list")(function* list(input, request) {
+          const { mode, workspaceId } = yield* authorize(input, "listMedia")
+          const query = yield* Effect.fromResult(decodeList(request))
           const type = query.type ?? null
           const binding = ["media", workspaceId, mode, type]
           return yield* cursors.page(query, binding, (page) =>
             store.list(workspaceId, mode, type, page),
           )
         }),
-        get: Effect.fn("MediaDirectory.get")(function* get(given, id) {
-          const { mode, workspaceId } = yield* authorize(given, "getMedia")
+        get: Effect.fn("MediaDirectory.get")(function* get(input, id) {
+          const { mode, workspaceId } = yield* authorize(input, "getMedia")
           const file = id === undefined ? null : yield* store.get(workspaceId, mode, id)
           return file ?? (yield* notFound)
         }),
-        delete: Effect.fn("MediaDirectory.delete")(function* deleteFile(given, id) {
-          const { mode, workspaceId } = yield* authorize(given, "deleteMedia")
+        delete: Effect.fn("MediaDirectory.delete")(function* deleteFile(input, id) {
+          const { mode, workspaceId } = yield* authorize(input, "deleteMedia")
           const file = id === undefined ? null : yield* store.delete(workspaceId, mode, id)
           if (file === null) return yield* notFound
           yield* remove(file)
@@ -256,7 +256,7 @@ const reservationMillis = 60 * 60 * 1000
  * How long an attachment outlives its last message's end (contract: Version 1: sends), so that
  * links in that event keep working. An uncommitted call has that long too.
  */
-const attachmentMillis = linkKeptMillis
+const attachmentMillis = linkLifetimeMillis
 
 /** Files per round of the sweep. */
 const batch = 100
@@ -294,7 +294,7 @@ export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
     yield* store.sweepAttachments({ now, unusedSince: now - attachmentMillis })
     yield* Effect.repeat(removeSome, { while: (removed) => removed === batch })
     // A repeated upload shows the file's record for a day.
-    yield* store.forget(now - answerKeptMillis)
+    yield* store.forget(now - answerRetentionMillis)
     yield* files.removeAbandoned.pipe(
       Effect.catch((error) => Effect.logWarning("abandoned uploads could not be removed", error)),
     )
@@ -316,8 +316,8 @@ const tries = 3
 /** The size limit, its wording, and how long to wait for a slot in real time. */
 export interface LinkTerms {
   readonly maximumBytes: number
-  readonly inWords: string
-  readonly placeWaitMillis: number
+  readonly asText: string
+  readonly slotWaitMillis: number
 }
 
 /** No file, or none that may be sent; the message says why. */
@@ -411,14 +411,14 @@ export class LinkDownloads extends Context.Service<
     Effect.gen(function* make() {
       const egress = yield* Egress
       const files = yield* MediaFiles
-      const places = makeBulkhead<WorkspaceId>(sharedLimits.linkedFiles)
+      const permits = makeBulkhead<WorkspaceId>(sharedLimits.linkedFiles)
       return LinkDownloads.of({
         fetch: (workspaceId, link, terms) =>
           files.room.pipe(
             Effect.andThen(
               Effect.raceFirst(
-                places.acquire(workspaceId),
-                Effect.andThen(sleep(terms.placeWaitMillis), Effect.fail(new LinksBusy())),
+                permits.acquire(workspaceId),
+                Effect.andThen(sleep(terms.slotWaitMillis), Effect.fail(new LinksBusy())),
               ),
             ),
             Effect.andThen(download(egress, files, workspaceId, link, terms)),
@@ -433,7 +433,7 @@ const download = (
   files: typeof MediaFiles.Service,
   workspaceId: WorkspaceId,
   link: MediaLinkRequest,
-  { inWords, maximumBytes }: LinkTerms,
+  { asText, maximumBytes }: LinkTerms,
 ): Effect.Effect<DownloadedFile, MediaUnavailable | MediaFilesError, Scope.Scope> =>
   egress.fetch(link.url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
     Effect.flatMap(answered),
@@ -450,7 +450,7 @@ const download = (
       MediaFilesError: (error) =>
         Effect.fail(
           error.reason === "too_large"
-            ? unavailable(`The media file is larger than ${inWords}.`)
+            ? unavailable(`The media file is larger than ${asText}.`)
             : error,
         ),
     }),
@@ -471,7 +471,7 @@ const downloaded = (
   content: SpooledContent,
 ): DownloadedFile => {
   const name = link.fileName ?? fetchedFileName(answer, link.url)
-  const mimeType = mimeTypeOf(content.mimeType, name)
+  const mimeType = toMimeType(content.mimeType, name)
   const fitting = withFittingEnding(name === "" ? unnamed : name, mimeType)
   return { content, fileName: link.fileName ?? shortenedFileName(fitting), mimeType }
 }
@@ -483,8 +483,8 @@ const downloaded = (
 /** Downloads during the call (contract: Version 1: sends). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100 * 1024 * 1024,
-  inWords: "100 MiB",
-  placeWaitMillis: 5000,
+  asText: "100 MiB",
+  slotWaitMillis: 5000,
 }
 
 /** A file stored for the messages of one send. */
@@ -545,7 +545,7 @@ export class Attachments extends Context.Service<
       const limit = yield* AttachmentBytes
       const remove = removeBytes(store, files)
 
-      const giveUp = (id: MediaId, storageKey: string) =>
+      const abandon = (id: MediaId, storageKey: string) =>
         Effect.flatMap(store.detach(id), (detached) =>
           detached ? remove({ id, storageKey }) : Effect.void,
         ).pipe(Effect.catch((error) => Effect.logWarning("an attachment is removed later", error)))
@@ -566,21 +566,21 @@ export class Attachments extends Context.Service<
           const { id } = attached
           yield* content.keep.pipe(
             Effect.mapError(filesUnavailable("attachment.keep")),
-            Effect.tapError(() => giveUp(id, storageKey)),
+            Effect.tapError(() => abandon(id, storageKey)),
           )
           return { ...file, id }
         }).pipe((keep) =>
           Effect.acquireRelease(keep, ({ id, storageKey }, exit) =>
-            isKnown(exit) ? giveUp(id, storageKey) : Effect.void,
+            isKnown(exit) ? abandon(id, storageKey) : Effect.void,
           ),
         )
 
       return Attachments.of({
-        fromUpload: Effect.fn("Attachments.fromUpload")(function* fromUpload(given, upload) {
-          return yield* attach(yield* authorize(given, "sendMessage"), upload)
+        fromUpload: Effect.fn("Attachments.fromUpload")(function* fromUpload(input, upload) {
+          return yield* attach(yield* authorize(input, "sendMessage"), upload)
         }),
-        fromLink: Effect.fn("Attachments.fromLink")(function* fromLink(given, link) {
-          const caller = yield* authorize(given, "sendMessage")
+        fromLink: Effect.fn("Attachments.fromLink")(function* fromLink(input, link) {
+          const caller = yield* authorize(input, "sendMessage")
           const { url } = link
           const [unreadable] = mediaUrlProblems({ url }, rule)
           if (unreadable !== undefined) return yield* refuseAll(unreadable, [])

@@ -121,23 +121,23 @@ interface Reading {
   readonly simulated: boolean
 }
 
-const waitingOf = Effect.fnUntraced(function* waitingOf(
+const readWaiting = Effect.fnUntraced(function* readWaiting(
   { sendCap, simulated, store }: Reading,
   { ahead, message }: TimelineFacts,
 ): Effect.fn.Return<Timeline["waiting"], StoreUnavailable> {
   if (message.state !== "waiting") return null
   const { from, id, workspaceId } = message
   const isHeld = yield* store.system.isHeld(id)
-  const asked = yield* Clock.currentTimeMillis
-  const facts = yield* store.numbers.connection(workspaceId, from.id, asked, sendCap)
+  const readAt = yield* Clock.currentTimeMillis
+  const facts = yield* store.numbers.connection(workspaceId, from.id, readAt, sendCap)
   const now = yield* Clock.currentTimeMillis
   if (facts === null) return null
-  const keepsConnections = !simulated && facts.number.mode === "live"
-  const reasons = waitsFor(message, facts, now, keepsConnections, isHeld)
+  const poolsConnections = !simulated && facts.number.mode === "live"
+  const reasons = waitsFor(message, facts, now, poolsConnections, isHeld)
   return reasons === null ? null : { for: reasons, ahead }
 })
 
-const timelineOf = Effect.fnUntraced(function* timelineOf(
+const readTimeline = Effect.fnUntraced(function* readTimeline(
   reading: Reading,
   role: Role,
   workspaceId: WorkspaceId,
@@ -150,7 +150,7 @@ const timelineOf = Effect.fnUntraced(function* timelineOf(
   const facts = yield* findOrRefuse("message_not_found", id, (known) =>
     messages.timeline({ workspaceId, id: known, now, limit, mostAhead }),
   )
-  const waiting = yield* waitingOf(reading, facts)
+  const waiting = yield* readWaiting(reading, facts)
   const [message = facts.message] = yield* markMissingFiles(media)([facts.message])
   return { message, waiting, ...timelineEntries(facts, role, now) }
 })
@@ -202,7 +202,7 @@ export class MessageOperations extends Context.Service<
         timeline: Effect.fn("MessageOperations.timeline")(
           function* timeline(role, workspaceId, id) {
             const workspace = yield* workspaces.get(workspaceId)
-            return yield* timelineOf(reading, role, workspace.id, id)
+            return yield* readTimeline(reading, role, workspace.id, id)
           },
         ),
         cancelMany: Effect.fn("MessageOperations.cancelMany")(
@@ -221,9 +221,9 @@ export class MessageOperations extends Context.Service<
                     now,
                     cancelledAtOnce + 1,
                   )
-            const taken = chosen.slice(0, cancelledAtOnce)
-            const done = yield* messages.cancelAllIn(id, taken)
-            return { ...done, more: chosen.length > taken.length }
+            const batch = chosen.slice(0, cancelledAtOnce)
+            const done = yield* messages.cancelAllIn(id, batch)
+            return { ...done, more: chosen.length > batch.length }
           },
         ),
         cancel: Effect.fn("MessageOperations.cancel")(function* cancel(role, workspaceId, id) {

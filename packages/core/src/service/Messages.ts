@@ -10,13 +10,13 @@ import type { Code, Failure, Refusal, StoreUnavailable } from "../model/Refusal.
 import { endMessage, refusedMessage } from "../model/MessageChange.ts"
 import { eventId, Ids } from "../model/Ids.ts"
 import type { MessageId, NumberId, WorkspaceId, TransportId, ContactId } from "../model/Ids.ts"
-import { claimantOf, authorize, scopeOf } from "../model/Auth.ts"
+import { toClaimant, authorize, toScope } from "../model/Auth.ts"
 import type { AuthorizationCode, Caller, CallerScope, Authorized, Sender } from "../model/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../model/Bulkhead.ts"
 import { markMissingFiles, MediaLinks } from "../model/Media.ts"
 import type { MediaLink } from "../model/Media.ts"
 import type { Attachment } from "./MediaDirectory.ts"
-import { connectionOf } from "../store/NumberStore.ts"
+import { toConnection } from "../store/NumberStore.ts"
 import type { ConnectionFacts } from "../store/NumberStore.ts"
 import { pausedUntil } from "../model/SendingNumber.ts"
 import type { ConnectionReason } from "../model/SendingNumber.ts"
@@ -80,7 +80,7 @@ interface Deciding {
   readonly quotaLimit: QuotaLimit
 }
 
-const contextOf = (
+const toContext = (
   { egress, ids, quotaLimit }: Deciding,
   sender: Sender,
   { media }: SendRequest,
@@ -143,7 +143,7 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
       now: number,
       idempotency: IdempotencyClaim | null,
     ) {
-      const context = yield* contextOf(deciding, sender, request, now, idempotency)
+      const context = yield* toContext(deciding, sender, request, now, idempotency)
       return yield* Effect.fromResult(decideAcceptance(request, facts, context))
     }),
     /** As `decide`, for a request without quota: the acceptance it would have had, at no cost. */
@@ -153,7 +153,7 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
       facts: AcceptanceFacts,
       now: number,
     ) {
-      const context = yield* contextOf(deciding, sender, request, now, null)
+      const context = yield* toContext(deciding, sender, request, now, null)
       return yield* Effect.fromResult(decideRefused(request, facts, context))
     }),
     /** Wakes the loops that a committed acceptance concerns. */
@@ -210,7 +210,7 @@ export const ListQuery = Schema.Struct(listFields)
 const maximumSearchLength = 100
 
 /** How many texts one page of a search looks at. */
-const textsLookedAt = 50_000
+const scannedTexts = 50_000
 
 /** What the program itself and the operator may ask for. */
 export const ReferencedListQuery = Schema.Struct({
@@ -223,7 +223,7 @@ export const ReferencedListQuery = Schema.Struct({
   ),
   text: Schema.optionalKey(
     textBetween(1, maximumSearchLength).annotate({
-      description: `Looked for in the texts of the newest ${textsLookedAt.toLocaleString("en")} messages that the other filters leave, upper and lower case alike. Not with \`to\`.`,
+      description: `Looked for in the texts of the newest ${scannedTexts.toLocaleString("en")} messages that the other filters leave, upper and lower case alike. Not with \`to\`.`,
     }),
   ),
 }).check(
@@ -278,10 +278,10 @@ const inEitherCase = (character: string): string => {
 export const textPattern = (text: string): string => [...text].map(inEitherCase).join("")
 
 /** Accepts typed values, or their text from a query string. */
-export const parseListRequest = (given: ReferencedList, knowsReferences: boolean) => {
+export const parseListRequest = (input: ReferencedList, knowsReferences: boolean) => {
   const decoded: Result.Result<typeof ReferencedListQuery.Type, Refusal<ListCode>> = knowsReferences
-    ? decodeReferenced(given)
-    : decode(given)
+    ? decodeReferenced(input)
+    : decode(input)
   return Result.map(decoded, ({ cursor = null, limit = defaultLimit, ...query }) => {
     const filter: MessageFilter = {
       statuses: query.status ?? null,
@@ -381,8 +381,8 @@ const cancelWaitMillis = 5000
 const cancelPollMillis = 25
 
 /** Null when the lookup takes longer than `millis` of real time. */
-const within = <A, E>(look: Effect.Effect<A, E>, millis: number): Effect.Effect<A | null, E> =>
-  Effect.raceFirst(look, Effect.as(sleep(millis), null))
+const within = <A, E>(read: Effect.Effect<A, E>, millis: number): Effect.Effect<A | null, E> =>
+  Effect.raceFirst(read, Effect.as(sleep(millis), null))
 
 const anyOf = (workspaceId: WorkspaceId, mode: CallerScope["mode"]): CallerScope => ({
   workspaceId,
@@ -460,15 +460,15 @@ const accept = Effect.fnUntraced(function* accept(
  * Test sends with a key wait for their workspace's turn. The embedding program's own do not:
  * one may be part of an open transaction that others wait for, a deadlock.
  */
-const inTurn = (
+const sequentially = (
   { testBatches, testSends }: Sending,
   { key, mode, workspaceId }: Authorized,
   request: SendRequest,
   work: Effect.Effect<Sent, Failure<SendCode>>,
 ): Effect.Effect<Sent, Failure<SendCode>> => {
   if (mode === "live" || key === null) return work
-  const places = request.batch ? testBatches : testSends
-  return Effect.scoped(Effect.andThen(places.acquire(workspaceId), work))
+  const permits = request.batch ? testBatches : testSends
+  return Effect.scoped(Effect.andThen(permits.acquire(workspaceId), work))
 }
 
 const send = <C extends Code>(
@@ -482,7 +482,7 @@ const send = <C extends Code>(
     const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
     const work = commit(sending, caller, request, requested, terms)
     // A closed gate decides nothing and claims no key.
-    return Effect.andThen(sending.gate.pass, inTurn(sending, caller, request, work))
+    return Effect.andThen(sending.gate.pass, sequentially(sending, caller, request, work))
   })
 
 const commit = (
@@ -494,7 +494,7 @@ const commit = (
 ): Effect.Effect<Sent, Failure<SendCode>> =>
   Effect.gen(function* acceptClaimed() {
     if (requested === null) return yield* accept(sending, caller, request, null, terms)
-    const claim = { ...requested, keyId: claimantOf(caller), token: sending.ids.hex(16) }
+    const claim = { ...requested, keyId: toClaimant(caller), token: sending.ids.hex(16) }
     // A refused request frees its key for a corrected one.
     return yield* accept(sending, caller, request, claim, terms).pipe(
       Effect.onError(() => Effect.ignore(sending.store.releaseClaim(claim))),
@@ -524,7 +524,7 @@ const sendParsers = (rule: OutboundRule) => {
 }
 
 const find = ({ store }: Sending, caller: Authorized, id: MessageId | undefined) =>
-  findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
+  findOrRefuse("message_not_found", id, (known) => store.get(toScope(caller), known))
 
 const findOfEitherMode = (
   { store }: Sending,
@@ -551,7 +551,7 @@ const searchPage = (
   now: number,
 ) =>
   Effect.flatMap(
-    store.search(scope, filter, { pattern: textPattern(text), most: textsLookedAt }, page, now),
+    store.search(scope, filter, { pattern: textPattern(text), most: scannedTexts }, page, now),
     (searched) =>
       Effect.map(markMissing(searched.items), (items): SearchedPage => ({ ...searched, items })),
   )
@@ -563,7 +563,7 @@ const listOf = Effect.fnUntraced(function* listOf(
   query: ReferencedList,
 ) {
   const request = yield* Effect.fromResult(parseListRequest(query, knowsReferences(caller)))
-  const scope = scopeOf(caller)
+  const scope = toScope(caller)
   const { mode, restriction, workspaceId } = scope
   const { filter, text } = request
   const binding = ["messages", workspaceId, mode, restriction, ...Object.values(filter), text]
@@ -608,13 +608,13 @@ const stillSending = (message: Message, now: number) =>
  */
 const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
   sending: Sending,
-  look: Effect.Effect<FoundMessage, Failure<C>>,
+  read: Effect.Effect<FoundMessage, Failure<C>>,
   isJoined = false,
 ): Effect.fn.Return<Message, Failure<C | "not_cancellable">> {
   const { gate, ids, link, store, wakeUp } = sending
   const elapsedMillis = yield* (yield* RealTime).stopwatch
   const leftMillis = () => Math.max(0, cancelWaitMillis - elapsedMillis())
-  let found = yield* look
+  let found = yield* read
   while (true) {
     const { inFlight, message } = found
     const now = yield* Clock.currentTimeMillis
@@ -623,7 +623,7 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
       yield* sleep(Math.min(cancelPollMillis, leftMillis()))
       const isTimeUp = leftMillis() === 0
       // A slower lookup would exceed the time limit.
-      const next = isTimeUp ? null : yield* within(look, leftMillis())
+      const next = isTimeUp ? null : yield* within(read, leftMillis())
       if (next === null) return yield* stillSending(message, now)
       found = next
       continue
@@ -645,7 +645,7 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
       isJoined || message.dueAt <= now ? wakeUp.wake("lanes") : Effect.void,
     )
     if (!ended.has(message.id)) {
-      found = yield* look
+      found = yield* read
       continue
     }
     return over ? yield* notCancellable(change.message, now) : change.message
@@ -791,38 +791,38 @@ export class Messages extends Context.Service<
 
       return Messages.of({
         send: Effect.fn("Messages.send")(function* sendOne(
-          given,
+          input,
           command,
           idempotency,
           terms = null,
         ) {
-          const caller = yield* authorizeSend(given, "sendMessage")
+          const caller = yield* authorizeSend(input, "sendMessage")
           const request = parserFor(caller, terms).single(command)
           return yield* send(sending, caller, request, idempotency, terms)
         }),
         sendBatch: Effect.fn("Messages.sendBatch")(function* sendBatch(
-          given,
+          input,
           command,
           idempotency,
           terms = null,
         ) {
-          const caller = yield* authorizeSend(given, "sendBatch")
+          const caller = yield* authorizeSend(input, "sendBatch")
           const request = parserFor(caller, terms).batch(command)
           return yield* send(sending, caller, request, idempotency, terms)
         }),
-        get: Effect.fn("Messages.get")(function* get(given, id) {
-          const caller = yield* authorize(given, "getMessage")
+        get: Effect.fn("Messages.get")(function* get(input, id) {
+          const caller = yield* authorize(input, "getMessage")
           const { message } = yield* find(sending, caller, id)
           return yield* marked(sending, message)
         }),
-        list: Effect.fn("Messages.list")(function* list(given, query) {
-          const caller = yield* authorize(given, "listMessages")
+        list: Effect.fn("Messages.list")(function* list(input, query) {
+          const caller = yield* authorize(input, "listMessages")
           return yield* listOf(sending, cursors, caller, query)
         }),
-        cancel: Effect.fn("Messages.cancel")(function* cancelOwn(given, id, isJoined = false) {
-          const caller = yield* authorize(given, "cancelMessage")
-          const look = find(sending, caller, id)
-          return yield* cancelFound(sending, look, isJoined)
+        cancel: Effect.fn("Messages.cancel")(function* cancelOwn(input, id, isJoined = false) {
+          const caller = yield* authorize(input, "cancelMessage")
+          const read = find(sending, caller, id)
+          return yield* cancelFound(sending, read, isJoined)
         }),
         cancelIn: Effect.fn("Messages.cancelIn")(function* cancelIn(workspaceId, id) {
           return yield* cancelFound(sending, findOfEitherMode(sending, workspaceId, id))
@@ -890,13 +890,13 @@ export const waitsFor = (
   message: Pick<Message, "state" | "mode" | "dueAt" | "expiresAt">,
   facts: ConnectionFacts,
   now: number,
-  keepsConnections: boolean,
+  poolsConnections: boolean,
   isHeld: boolean,
 ): ReadonlyArray<WaitsFor> | null => {
   if (message.state !== "waiting") return null
   if (message.expiresAt !== null && message.expiresAt <= now) return null
   const connection = { ...facts, pause: null, isDisabled: false }
-  const { reason: because, state } = connectionOf(connection, now, keepsConnections)
+  const { reason: because, state } = toConnection(connection, now, poolsConnections)
   const paused = pausedUntil(facts.pause, now)
   const reasons: Array<WaitsFor> = []
   const add = (reason: WaitReason, until: number | null, why: ConnectionReason | null = null) =>
@@ -915,7 +915,7 @@ export const waitsFor = (
   if (!isLive) return reasons
   addUntil("limited", facts.limitedUntil)
   addUntil("no_room", facts.noRoomUntil)
-  addUntil("resting", facts.restsUntil)
+  addUntil("resting", facts.pacedUntil)
   if (facts.isSending) add("sending", null)
   return reasons
 }

@@ -3,9 +3,9 @@ import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { findOrRefuse, refuse } from "../model/Refusal.ts"
 import type { Failure, Refusal } from "../model/Refusal.ts"
 import type { NumberCheckId } from "../model/Ids.ts"
-import { mayUse, authorize, scopeOf } from "../model/Auth.ts"
+import { mayUse, authorize, toScope } from "../model/Auth.ts"
 import type { ApiKey, AuthorizationCode, Caller, Authorized } from "../model/Auth.ts"
-import { isSeenBy } from "../model/SendingNumber.ts"
+import { isVisibleTo } from "../model/SendingNumber.ts"
 import type { SendingNumber } from "../model/SendingNumber.ts"
 import { WakeUp } from "../store/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../model/Recipient.ts"
@@ -113,7 +113,7 @@ export const askingNumber = (
 }
 
 /** As it was made, whatever was found out since. */
-const asMade = (check: Omit<NumberCheck, keyof typeof unasked>): NumberCheck => ({
+const asCreated = (check: Omit<NumberCheck, keyof typeof unasked>): NumberCheck => ({
   ...check,
   ...unasked,
 })
@@ -189,7 +189,7 @@ export class NumberChecks extends Context.Service<
       const wakeUp = yield* WakeUp
 
       const find = (caller: Authorized, id: NumberCheckId | undefined) =>
-        findOrRefuse("number_check_not_found", id, (known) => store.get(scopeOf(caller), known))
+        findOrRefuse("number_check_not_found", id, (known) => store.get(toScope(caller), known))
 
       const make = Effect.fnUntraced(function* make(
         caller: Authorized,
@@ -199,14 +199,14 @@ export class NumberChecks extends Context.Service<
         const { mode, workspaceId } = caller
         for (let attempt = 0; attempt < attempts; attempt++) {
           const all = yield* numbers.list(workspaceId)
-          const known = all.filter((number) => isSeenBy(mode, number))
+          const known = all.filter((number) => isVisibleTo(mode, number))
           const { id: numberId } = yield* Effect.fromResult(askingNumber(from, known, caller))
           const createdAt = yield* Clock.currentTimeMillis
           const check = { workspaceId, mode, numberId, name, createdAt }
           const inserted = yield* store.insert({ ...check, phones }, claim)
           if (inserted._tag === "Made") {
             yield* wakeUp.wake("number_checks")
-            return asMade({ ...check, id: inserted.id, total: phones.length })
+            return asCreated({ ...check, id: inserted.id, total: phones.length })
           }
           if (inserted.guard === "idempotency") {
             return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
@@ -216,28 +216,28 @@ export class NumberChecks extends Context.Service<
       })
 
       return NumberChecks.of({
-        create: Effect.fn("NumberChecks.create")(function* create(given, command, requested) {
-          const caller = yield* authorize(given, "createNumberCheck")
+        create: Effect.fn("NumberChecks.create")(function* create(input, command, requested) {
+          const caller = yield* authorize(input, "createNumberCheck")
           const request = yield* Effect.fromResult(parseCheckNumbers(command))
           return yield* idempotent.run(caller, requested, {
             work: (claim) => make(caller, request, claim),
-            again: ([id]) => Effect.map(find(caller, id as NumberCheckId | undefined), asMade),
+            again: ([id]) => Effect.map(find(caller, id as NumberCheckId | undefined), asCreated),
           })
         }),
-        list: Effect.fn("NumberChecks.list")(function* list(given, query) {
-          const scope = scopeOf(yield* authorize(given, "listNumberChecks"))
+        list: Effect.fn("NumberChecks.list")(function* list(input, query) {
+          const scope = toScope(yield* authorize(input, "listNumberChecks"))
           const request = yield* Effect.fromResult(parsePageRequest(query))
           const binding = ["number_checks", scope.workspaceId, scope.mode, scope.restriction]
           return yield* cursors.page(request, binding, (page) => store.list(scope, page))
         }),
-        get: Effect.fn("NumberChecks.get")(function* get(given, id) {
-          return yield* find(yield* authorize(given, "getNumberCheck"), id)
+        get: Effect.fn("NumberChecks.get")(function* get(input, id) {
+          return yield* find(yield* authorize(input, "getNumberCheck"), id)
         }),
-        results: Effect.fn("NumberChecks.results")(function* results(given, id, query) {
-          const caller = yield* authorize(given, "listNumberCheckResults")
+        results: Effect.fn("NumberChecks.results")(function* results(input, id, query) {
+          const caller = yield* authorize(input, "listNumberCheckResults")
           const request = yield* Effect.fromResult(parseListCheckResults(query))
           const check = yield* find(caller, id)
-          const { mode, restriction, workspaceId } = scopeOf(caller)
+          const { mode, restriction, workspaceId } = toScope(caller)
           const { status = null } = request
           const binding = ["check_results", workspaceId, mode, restriction, check.id, status]
           return yield* cursors.page(request, binding, (page) =>

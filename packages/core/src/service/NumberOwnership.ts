@@ -13,11 +13,11 @@ import type { NumberId } from "../model/Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../store/Metrics.ts"
 import { logThrottled, logFailure } from "./logThrottled.ts"
 import { RealTime, sleep } from "../model/Time.ts"
-import { ownsNone, shardCount, shardOf, shareOut } from "../model/Shards.ts"
+import { ownsNone, shardCount, toShard, shareOut } from "../model/Shards.ts"
 import type {
   ShardLeases,
   Fence,
-  HeldShard,
+  ShardLease,
   LiveWorker,
   Owned,
   Shard,
@@ -92,9 +92,9 @@ export class NumberOwnership
       /** What this worker has of the numbers that several share; null where none shares them. */
       readonly held: Effect.Effect<{ readonly numbers: number; readonly shards: number } | null>
       /** Acquires numbers and keeps them until interrupted. */
-      readonly hold: Effect.Effect<never>
+      readonly run: Effect.Effect<never>
       /** The name of the process that owns the number; null for none. */
-      holderOf(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
+      findOwner(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
       /** The same of any number, as of one look. */
       readonly holders: Effect.Effect<(numberId: NumberId) => string | null, StoreUnavailable>
     }
@@ -113,7 +113,7 @@ export class NumberOwnership
   static readonly layerAllUnheld = /*#__PURE__*/ Layer.sync(NumberOwnership, () => allHeldBy(null))
 
   /** This worker's share, at most `most` numbers, among processes on one store. */
-  static readonly layerShared = (most: number) => Layer.effect(NumberOwnership, make(most))
+  static readonly layerShared = (max: number) => Layer.effect(NumberOwnership, make(max))
 }
 
 const allHeldBy = (name: string | null) =>
@@ -125,13 +125,13 @@ const allHeldBy = (name: string | null) =>
     whileOwned: (_, use) => Effect.asSome(use),
     room: Effect.succeed(Infinity),
     held: Effect.succeed(null),
-    hold: Effect.never,
-    holderOf: () => Effect.succeed(name),
+    run: Effect.never,
+    findOwner: () => Effect.succeed(name),
     holders: Effect.succeed(() => name),
   })
 
 /** An owned shard. */
-interface Holding {
+interface OwnedShard {
   readonly term: number
   /** Done once the shard is lost. */
   readonly over: Deferred.Deferred<void>
@@ -161,11 +161,11 @@ interface Worker {
   /** Since the latest confirmed heartbeat. */
   sinceConfirmed: (() => number) | null
   /** Since the last look at the others. */
-  sinceLook: (() => number) | null
+  sinceCheck: (() => number) | null
   /** Numbers with a session in each shard, as of the last answer. */
   linked: ReadonlyArray<number>
   owned: Owned
-  readonly held: Map<Shard, Holding>
+  readonly held: Map<Shard, OwnedShard>
   /**
    * Shards to give away, each with its ending term: under it the worker never owns the shard again.
    */
@@ -181,7 +181,7 @@ interface Worker {
 const isTrusted = (worker: Worker) =>
   worker.sinceConfirmed !== null && worker.sinceConfirmed() < trustMillis
 
-const numbersHeld = (worker: Worker) => {
+const ownedNumbers = (worker: Worker) => {
   let sum = 0
   for (const shard of worker.held.keys()) sum += worker.linked[shard] ?? 0
   return sum
@@ -192,7 +192,7 @@ const publish = (worker: Worker) => {
     worker.held.size === 0 ? ownsNone : { of: shardCount, shards: [...worker.held.keys()] }
 }
 
-const start = ({ held }: Worker, { shard, term }: HeldShard) => {
+const start = ({ held }: Worker, { shard, term }: ShardLease) => {
   held.set(shard, { term, over: Deferred.makeUnsafe() })
 }
 
@@ -202,7 +202,7 @@ const stop = (worker: Worker, shard: Shard) => {
   const holding = held.get(shard)
   if (holding === undefined) return
   held.delete(shard)
-  if (usesOf(worker, shard).count > 0) ending.set(shard, holding.term)
+  if (getUses(worker, shard).count > 0) ending.set(shard, holding.term)
   Deferred.doneUnsafe(holding.over, Effect.void)
 }
 
@@ -224,28 +224,28 @@ const logShare = /*#__PURE__*/ Effect.fnUntraced(function* logShare(
   worker.loggedShards = held.size
   yield* logThrottled("this worker's share of numbers", {
     shards: held.size,
-    numbers: numbersHeld(worker),
+    numbers: ownedNumbers(worker),
     workers,
   })
 })
 
 const showHeld = (worker: Worker) =>
-  Effect.suspend(() => showNumbersHeld(numbersHeld(worker), worker.held.size))
+  Effect.suspend(() => showNumbersHeld(ownedNumbers(worker), worker.held.size))
 
-const usesOf = ({ uses }: Worker, shard: Shard): Uses => {
+const getUses = ({ uses }: Worker, shard: Shard): Uses => {
   const known = uses.get(shard) ?? { count: 0, none: Latch.makeUnsafe(true) }
   uses.set(shard, known)
   return known
 }
 
 const unused = (worker: Worker, shards: Iterable<Shard>) =>
-  Effect.forEach([...shards], (shard) => usesOf(worker, shard).none.await, { discard: true })
+  Effect.forEach([...shards], (shard) => getUses(worker, shard).none.await, { discard: true })
 
 /** The term under which this worker may write of the number; undefined when it may not. */
-const termOf = (worker: Worker, numberId: NumberId): number | undefined => {
+const findTerm = (worker: Worker, numberId: NumberId): number | undefined => {
   const { ending, held } = worker
   if (!isTrusted(worker)) return undefined
-  const shard = shardOf(numberId)
+  const shard = toShard(numberId)
   return held.get(shard)?.term ?? ending.get(shard)
 }
 
@@ -270,8 +270,8 @@ const watch = /*#__PURE__*/ Effect.fnUntraced(function* watch(
   workers: ReadonlyArray<LiveWorker>,
 ) {
   const { stopwatch, watched } = worker
-  if (worker.sinceLook === null || worker.sinceLook() > watchfulMillis) watched.clear()
-  worker.sinceLook = yield* stopwatch
+  if (worker.sinceCheck === null || worker.sinceCheck() > watchfulMillis) watched.clear()
+  worker.sinceCheck = yield* stopwatch
   const there = new Set(workers.map(({ id }) => id))
   for (const id of watched.keys()) if (!there.has(id)) watched.delete(id)
   for (const { beat, id } of workers) {
@@ -283,7 +283,7 @@ const watch = /*#__PURE__*/ Effect.fnUntraced(function* watch(
 /** Ends workers that this one has watched without a heartbeat for too long. */
 const endSilent = (worker: Worker) =>
   Effect.suspend(() => {
-    if (worker.sinceLook === null || worker.sinceLook() > watchfulMillis) return Effect.void
+    if (worker.sinceCheck === null || worker.sinceCheck() > watchfulMillis) return Effect.void
     const silent = [...worker.watched].flatMap(([id, { beat, since }]) =>
       since() < leaseMillis ? [] : { id, beat },
     )
@@ -297,8 +297,8 @@ const endSilent = (worker: Worker) =>
 const adopt = (worker: Worker, { shards }: ShardTable, me: WorkerId) => {
   const { held, leaving } = worker
   worker.linked = shards.map((state) => state.linked)
-  for (const [place, state] of shards.entries()) {
-    const shard = place as Shard
+  for (const [index, state] of shards.entries()) {
+    const shard = index as Shard
     const isMine = state.workerId === me
     if (!isMine || held.get(shard)?.term !== state.term) stop(worker, shard)
     if (!isMine || leaving.get(shard) !== state.term) leaving.delete(shard)
@@ -324,23 +324,23 @@ const give = /*#__PURE__*/ Effect.fnUntraced(function* give(worker: Worker, me: 
   if (leaving.size === 0) return
   yield* Effect.raceFirst(unused(worker, leaving.keys()), sleep(closingMillis))
   const ready = [...leaving].flatMap(([shard, term]) =>
-    usesOf(worker, shard).count === 0 ? { shard, term } : [],
+    getUses(worker, shard).count === 0 ? { shard, term } : [],
   )
   if (ready.length === 0) return
-  yield* inTime(leases.giveShards(me, ready))
+  yield* inTime(leases.releaseShards(me, ready))
   yield* countMoves("given", ready.length)
 })
 
 /** Until a watched worker has been silent for too long, or the usual time. */
-const untilNextLook = ({ watched }: Worker) => {
+const untilNextCheck = ({ watched }: Worker) => {
   let pause = lookMillis
   for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
   return Math.max(1, pause)
 }
 
 /** One look; returns the milliseconds until the next. */
-const look = /*#__PURE__*/ Effect.fnUntraced(
-  function* look(worker: Worker) {
+const check = /*#__PURE__*/ Effect.fnUntraced(
+  function* check(worker: Worker) {
     const { leases, leaving, most, name, stopwatch, watched } = worker
     const me = (worker.id ??= yield* inTime(leases.addWorker(name, most)))
     yield* endSilent(worker)
@@ -358,18 +358,18 @@ const look = /*#__PURE__*/ Effect.fnUntraced(
     yield* watch(worker, table.workers)
     adopt(worker, table, me)
     const sharing = shareOut(table, me)
-    letGo(worker, sharing.give)
+    letGo(worker, sharing.release)
     publish(worker)
     yield* showWorkers(table.workers.length)
     yield* give(worker, me)
-    const taken =
+    const acquired =
       sharing.take.length === 0 ? [] : yield* inTime(leases.takeShards(me, sharing.take))
-    for (const shard of taken) start(worker, shard)
+    for (const shard of acquired) start(worker, shard)
     publish(worker)
-    yield* countMoves("taken", taken.length)
+    yield* countMoves("taken", acquired.length)
     yield* showHeld(worker)
     yield* logShare(worker, table.workers.length)
-    return taken.length < sharing.take.length ? soonMillis : untilNextLook(worker)
+    return acquired.length < sharing.take.length ? soonMillis : untilNextCheck(worker)
   },
   // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
   // would.
@@ -397,22 +397,22 @@ const leave = /*#__PURE__*/ Effect.fnUntraced(function* leave(worker: Worker) {
   worker.id = null
 })
 
-const fenceOf = (worker: Worker, numberId: NumberId): Effect.Effect<Fence, NumberMoved> =>
+const getFence = (worker: Worker, numberId: NumberId): Effect.Effect<Fence, NumberMoved> =>
   Effect.suspend(() => {
-    const term = termOf(worker, numberId)
+    const term = findTerm(worker, numberId)
     return term === undefined
       ? Effect.fail(new NumberMoved({ numberId }))
-      : Effect.succeed({ shard: shardOf(numberId), term })
+      : Effect.succeed({ shard: toShard(numberId), term })
   })
 
 const whileOwned = <A, E, R>(worker: Worker, numberId: NumberId, use: Effect.Effect<A, E, R>) => {
-  const shard = shardOf(numberId)
+  const shard = toShard(numberId)
   // An interruption between counting and ending would keep the shard in this worker.
   return Effect.acquireUseRelease(
     Effect.sync(() => {
       const holding = isTrusted(worker) ? worker.held.get(shard) : undefined
       if (holding === undefined) return null
-      const using = usesOf(worker, shard)
+      const using = getUses(worker, shard)
       using.count++
       using.none.closeUnsafe()
       return { holding, using }
@@ -444,7 +444,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
     stopwatch: (yield* RealTime).stopwatch,
     id: null,
     sinceConfirmed: null,
-    sinceLook: null,
+    sinceCheck: null,
     linked: [],
     owned: ownsNone,
     held: new Map(),
@@ -454,23 +454,23 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
     watched: new Map(),
     loggedShards: 0,
   }
-  const looks = Effect.forever(Effect.flatMap(look(worker), sleep))
-  const hold = Effect.all([looks, Effect.forever(stopUntrusted(worker))], {
+  const checking = Effect.forever(Effect.flatMap(check(worker), sleep))
+  const hold = Effect.all([checking, Effect.forever(stopUntrusted(worker))], {
     concurrency: "unbounded",
   })
   return NumberOwnership.of({
     owned: Effect.sync(() => (isTrusted(worker) ? worker.owned : ownsNone)),
-    owns: (numberId) => isTrusted(worker) && worker.held.has(shardOf(numberId)),
-    finishes: (numberId) => termOf(worker, numberId) !== undefined,
-    fence: (numberId) => fenceOf(worker, numberId),
+    owns: (numberId) => isTrusted(worker) && worker.held.has(toShard(numberId)),
+    finishes: (numberId) => findTerm(worker, numberId) !== undefined,
+    fence: (numberId) => getFence(worker, numberId),
     whileOwned: (numberId, use) => whileOwned(worker, numberId, use),
-    room: Effect.sync(() => most - numbersHeld(worker)),
-    held: Effect.sync(() => ({ numbers: numbersHeld(worker), shards: worker.held.size })),
-    hold: hold.pipe(Effect.andThen(Effect.never), Effect.ensuring(Effect.ignore(leave(worker)))),
-    holderOf: (numberId) => worker.leases.holderOf(shardOf(numberId)),
+    room: Effect.sync(() => most - ownedNumbers(worker)),
+    held: Effect.sync(() => ({ numbers: ownedNumbers(worker), shards: worker.held.size })),
+    run: hold.pipe(Effect.andThen(Effect.never), Effect.ensuring(Effect.ignore(leave(worker)))),
+    findOwner: (numberId) => worker.leases.findOwner(toShard(numberId)),
     holders: Effect.map(
       worker.leases.holders,
-      (names) => (numberId) => names.get(shardOf(numberId)) ?? null,
+      (names) => (numberId) => names.get(toShard(numberId)) ?? null,
     ),
   })
 })

@@ -31,7 +31,7 @@ import type { Role } from "../model/Workspace.ts"
 import { makeOrphaned, Workspaces } from "./Workspaces.ts"
 import { makeConnectionCallbacks, makeConnectReader } from "./Connections.ts"
 import type { ConnectView } from "../model/Linking.ts"
-import { connectionOf, isShutOut } from "../store/NumberStore.ts"
+import { toConnection, isShutOut } from "../store/NumberStore.ts"
 import type {
   NumberStore,
   Connection,
@@ -55,10 +55,10 @@ import type { WorkspaceCode } from "./Workspaces.ts"
 /** Protocols with their default ports. */
 const protocols: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
 
-const mostCharacters = 2000
+const maxCharacters = 2000
 
 /** SOCKS 5 encodes the length of user name and password in one byte each. */
-const mostSocksBytes = 255
+const maxSocksBytes = 255
 
 interface ProxyUrl {
   readonly href: string
@@ -77,7 +77,7 @@ const canBeGiven = (escaped: string, protocol: string): boolean => {
   const text = Result.try(() => decodeURIComponent(escaped))
   return (
     Result.isSuccess(text) &&
-    (protocol !== "socks5:" || encoder.encode(text.success).length <= mostSocksBytes)
+    (protocol !== "socks5:" || encoder.encode(text.success).length <= maxSocksBytes)
   )
 }
 
@@ -86,7 +86,7 @@ const canBeGiven = (escaped: string, protocol: string): boolean => {
  */
 export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
   // The URL standard silently drops or rewrites these.
-  if (text.length > mostCharacters || /[\p{Cc}\p{White_Space}\\]/u.test(text)) return undefined
+  if (text.length > maxCharacters || /[\p{Cc}\p{White_Space}\\]/u.test(text)) return undefined
   const url = URL.parse(text)
   const ownPort = url === null ? undefined : protocols[url.protocol]
   if (url === null || ownPort === undefined || url.hostname === "") return undefined
@@ -103,17 +103,17 @@ export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
 }
 
 /** The place that the URL of a number's proxy is sealed for. */
-export const proxyPlace = (numberId: NumberId): string => `proxy of number ${numberId}`
+export const proxyContext = (numberId: NumberId): string => `proxy of number ${numberId}`
 
 /** Reads the proxy of a number in the clear. */
 const makeProxyReader = Effect.gen(function* makeProxyReader() {
   const { numbers } = yield* Store
   const secrets = yield* Secrets
-  return Effect.fnUntraced(function* proxyOf(numberId: NumberId) {
+  return Effect.fnUntraced(function* readProxy(numberId: NumberId) {
     const settings = (yield* numbers.settings([numberId])).get(numberId)
     if (settings === undefined || settings.proxy === null) return null
     const { url } = settings.proxy
-    return Redacted.make(yield* Effect.fromResult(secrets.open(proxyPlace(numberId), url)))
+    return Redacted.make(yield* Effect.fromResult(secrets.open(proxyContext(numberId), url)))
   })
 })
 
@@ -146,10 +146,10 @@ export const NumberBody = Schema.Struct({
 }).annotate({ identifier: "CreateNumber" })
 
 const longestRest = 24 * 60 * 60 * 1000
-const mostInWindow = 1_000_000
+const maxInWindow = 1_000_000
 
 const restInput = Schema.optionalKey(Schema.NullOr(integerBetween(0, longestRest)))
-const countInput = Schema.optionalKey(Schema.NullOr(integerBetween(1, mostInWindow)))
+const countInput = Schema.optionalKey(Schema.NullOr(integerBetween(1, maxInWindow)))
 
 const PacingPatch = Schema.Struct({
   minIntervalMillis: described(restInput, "The rest after a message, at least."),
@@ -294,7 +294,7 @@ const toChange = (
   const sealed = ({ host, href, port }: ProxyUrl): SealedProxy => ({
     host,
     port,
-    url: secrets.seal(proxyPlace(id), href),
+    url: secrets.seal(proxyContext(id), href),
   })
   return {
     ...(label === undefined ? {} : { label }),
@@ -378,7 +378,7 @@ export class Numbers extends Context.Service<
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing
       const secrets = yield* Secrets
-      const connectOf = yield* makeConnectReader
+      const readConnect = yield* makeConnectReader
 
       const operated = Effect.fnUntraced(function* operated(number: SendingNumber) {
         return withSettings(number, (yield* store.settings([number.id])).get(number.id))
@@ -391,9 +391,9 @@ export class Numbers extends Context.Service<
           const number = yield* Effect.fromResult(
             newNumber(input, { connectedFromTheStart, createdAt: yield* Clock.currentTimeMillis }),
           )
-          const made = { ...number, workspaceId: workspace.id }
+          const created = { ...number, workspaceId: workspace.id }
           const inserted = yield* store.insertNew(
-            made,
+            created,
             startingPacing[input.platform],
             workspace.plan?.maxNumbers ?? null,
           )
@@ -411,7 +411,7 @@ export class Numbers extends Context.Service<
           const workspace = yield* workspaces.within(role, workspaceId, "reading")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
-          const connect = may(role, "numbers") ? yield* connectOf(found) : null
+          const connect = may(role, "numbers") ? yield* readConnect(found) : null
           return { ...(yield* operated(found)), connect }
         }),
         update: Effect.fn("Numbers.update")(function* update(role, workspaceId, id, command) {
@@ -510,7 +510,7 @@ interface Operations {
   readonly sendCap: QuotaLimit
 }
 
-const factsOf = Effect.fnUntraced(function* factsOf(
+const readFacts = Effect.fnUntraced(function* readFacts(
   { sendCap, store, workspaces }: Operations,
   [role, workspaceId, id]: AddressedNumber,
   duty: "numbers" | "reading" = "numbers",
@@ -526,13 +526,13 @@ const connection = Effect.fnUntraced(function* connection(
   ...number: AddressedNumber
 ): Effect.fn.Return<NumberConnection, Failure<WorkspaceCode | "number_not_found">> {
   const { ownership, simulated } = operations
-  const facts = yield* factsOf(operations, number, "reading")
+  const facts = yield* readFacts(operations, number, "reading")
   const { id, mode } = facts.number
   // A test number has no remote.
-  const keepsConnections = !simulated && mode === "live"
-  const worker = yield* ownership.holderOf(id)
+  const poolsConnections = !simulated && mode === "live"
+  const worker = yield* ownership.findOwner(id)
   const now = yield* Clock.currentTimeMillis
-  return { ...connectionOf(facts, now, keepsConnections), id, worker }
+  return { ...toConnection(facts, now, poolsConnections), id, worker }
 })
 
 const listConnections = Effect.fnUntraced(function* listConnections(
@@ -543,14 +543,14 @@ const listConnections = Effect.fnUntraced(function* listConnections(
   const { id } = yield* workspaces.within(role, workspaceId, "reading")
   const now = yield* Clock.currentTimeMillis
   const found = yield* store.connections(id, now, sendCap, listedMax + 1)
-  const holderOf = yield* ownership.holders
+  const findOwner = yield* ownership.holders
   const connections = found.slice(0, listedMax).map(({ facts, hours, quota }) => {
     const { id: numberId, mode } = facts.number
     const { planned, roomAt } = quota
     return {
-      ...connectionOf(facts, now, !simulated && mode === "live"),
+      ...toConnection(facts, now, !simulated && mode === "live"),
       id: numberId,
-      worker: holderOf(numberId),
+      worker: findOwner(numberId),
       quota: {
         used: planned,
         limit: sendCap.messages,
@@ -655,7 +655,7 @@ export class NumberOperations extends Context.Service<
           connection(operations, ...number),
         ),
         pause: Effect.fn("NumberOperations.pause")(function* pause(role, workspaceId, id, command) {
-          const { id: found } = (yield* factsOf(operations, [role, workspaceId, id])).number
+          const { id: found } = (yield* readFacts(operations, [role, workspaceId, id])).number
           const { until = null } = yield* Effect.fromResult(decodePause(command))
           const now = yield* Clock.currentTimeMillis
           if (until !== null && until.millis <= now) {
@@ -674,17 +674,17 @@ export class NumberOperations extends Context.Service<
           return yield* connection(operations, role, workspaceId, found)
         }),
         resume: Effect.fn("NumberOperations.resume")(function* resume(role, workspaceId, id) {
-          const { id: found } = (yield* factsOf(operations, [role, workspaceId, id])).number
+          const { id: found } = (yield* readFacts(operations, [role, workspaceId, id])).number
           const now = yield* Clock.currentTimeMillis
           yield* commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))
           yield* logThrottled("number resumed", { number: found })
           return yield* connection(operations, role, workspaceId, found)
         }),
         checkProxy: Effect.fn("NumberOperations.checkProxy")(function* check(...addressed) {
-          return yield* checkProxy((yield* factsOf(operations, addressed)).number)
+          return yield* checkProxy((yield* readFacts(operations, addressed)).number)
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
-          const { changed, number: known } = yield* factsOf(operations, [role, workspaceId, id])
+          const { changed, number: known } = yield* readFacts(operations, [role, workspaceId, id])
           // Never linked: there is no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id
@@ -752,7 +752,7 @@ const decodeBegin = inputDecoder(TelegramLoginBody, {
 const decodeCode = inputDecoder(TelegramCodeBody)
 const decodePassword = inputDecoder(TelegramPasswordBody)
 
-const requestOf = (
+const parseRequest = (
   command: unknown,
 ): Result.Result<TelegramLoginRequest, Refusal<"validation_failed" | "invalid_phone">> =>
   Result.map(decodeBegin(command), ({ method, phone = "" }): TelegramLoginRequest => {
@@ -831,7 +831,7 @@ export class TelegramLogins extends Context.Service<
       const login = yield* TelegramLogin
       const noLogin = refuse("login_not_found", { inPath: true })
 
-      const accountOf = Effect.fnUntraced(function* accountOf(
+      const readAccount = Effect.fnUntraced(function* readAccount(
         ...[role, workspaceId, id]: AddressedNumber
       ) {
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
@@ -847,8 +847,8 @@ export class TelegramLogins extends Context.Service<
       return TelegramLogins.of({
         isConfigured: login.isConfigured,
         begin: Effect.fn("TelegramLogins.begin")(function* begin(role, workspaceId, id, command) {
-          const number = yield* accountOf(role, workspaceId, id)
-          const request = yield* Effect.fromResult(requestOf(command))
+          const number = yield* readAccount(role, workspaceId, id)
+          const request = yield* Effect.fromResult(parseRequest(command))
           if (number.platform !== "telegram") {
             return yield* refuse("validation_failed", {
               message: "Only Telegram accounts are logged in here.",
@@ -870,23 +870,23 @@ export class TelegramLogins extends Context.Service<
           return yield* refuse("connect_in_progress", { details: { numberId: number.id } })
         }),
         get: Effect.fn("TelegramLogins.get")(function* get(...addressed) {
-          const { id } = yield* accountOf(...addressed)
+          const { id } = yield* readAccount(...addressed)
           return (yield* login.look(id)) ?? (yield* noLogin)
         }),
         cancel: Effect.fn("TelegramLogins.cancel")(function* cancel(...addressed) {
-          const { id } = yield* accountOf(...addressed)
+          const { id } = yield* readAccount(...addressed)
           if (!(yield* login.cancel(id))) return yield* noLogin
         }),
         giveCode: Effect.fn("TelegramLogins.giveCode")(
           function* giveCode(role, workspaceId, id, command) {
-            const number = yield* accountOf(role, workspaceId, id)
+            const number = yield* readAccount(role, workspaceId, id)
             const { code } = yield* Effect.fromResult(decodeCode(command))
             return yield* after(yield* login.giveCode(number.id, code), "invalid_code")
           },
         ),
         givePassword: Effect.fn("TelegramLogins.givePassword")(
           function* givePassword(role, workspaceId, id, command) {
-            const number = yield* accountOf(role, workspaceId, id)
+            const number = yield* readAccount(role, workspaceId, id)
             const { password } = yield* Effect.fromResult(decodePassword(command))
             return yield* after(yield* login.givePassword(number.id, password), "invalid_password")
           },

@@ -129,9 +129,9 @@ export class PortalLinks extends Context.Service<
             codeExpiresAt: createdAt + linkMillis,
             sessionMillis: (input.expiresIn ?? defaultSeconds) * 1000,
           }
-          const made = yield* store.insertLink(link, unusedLinks)
-          if (made === null) return yield* refuse("portal_link_limit_reached")
-          return { link: made, url: `${publicUrl}/portal#code=${code}` }
+          const signInLink = yield* store.insertLink(link, unusedLinks)
+          if (signInLink === null) return yield* refuse("portal_link_limit_reached")
+          return { link: signInLink, url: `${publicUrl}/portal#code=${code}` }
         }),
         list: Effect.fn("PortalLinks.list")(function* list(role, workspaceId, query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))

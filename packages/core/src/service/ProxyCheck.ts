@@ -55,9 +55,11 @@ const tooMany = refuse("rate_limited", {
 
 const noRoom = refuse("service_unavailable", { retryAfter: 5 })
 
-/** Checks the proxy of a number. `proxyOf` is `NumberProxies.of`. */
+/** Checks the proxy of a number. `readProxy` is `NumberProxies.of`. */
 export const makeProxyCheck = Effect.fnUntraced(function* makeProxyCheck(
-  proxyOf: (id: NumberId) => Effect.Effect<Redacted.Redacted | null, StoreUnavailable | CannotOpen>,
+  readProxy: (
+    id: NumberId,
+  ) => Effect.Effect<Redacted.Redacted | null, StoreUnavailable | CannotOpen>,
 ) {
   const probe = yield* ProxyProbe
   const enter = makeScopedBulkhead<WorkspaceId, typeof tooMany, typeof noRoom>(proxyChecks, {
@@ -75,7 +77,7 @@ export const makeProxyCheck = Effect.fnUntraced(function* makeProxyCheck(
     Refusal<"validation_failed" | "rate_limited" | "service_unavailable"> | StoreUnavailable,
     Scope.Scope
   > {
-    const url = yield* Effect.catchTag(proxyOf(id), "CannotOpen", () =>
+    const url = yield* Effect.catchTag(readProxy(id), "CannotOpen", () =>
       Effect.succeed("proxy_unreadable" as const),
     )
     if (url === null) {

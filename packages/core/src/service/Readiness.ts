@@ -6,7 +6,7 @@
 import { Cause, Clock, Context, Effect, Layer, Latch } from "effect"
 import { MediaFiles } from "../model/Media.ts"
 import { sleep } from "../model/Time.ts"
-import { throttled, rootOf } from "./logThrottled.ts"
+import { throttled, rootMessage } from "./logThrottled.ts"
 import { refuse, StoreUnavailable } from "../model/Refusal.ts"
 import type { Refusal } from "../model/Refusal.ts"
 import { Store } from "../store/Store.ts"
@@ -44,29 +44,29 @@ interface Answer {
 }
 
 /** Asks, and waits beyond the time limit so many times more. */
-const answerOf = (asked: AskedReason, work: Effect.Effect<void, unknown>, moreWaits: number) =>
+const awaitAnswer = (reason: AskedReason, work: Effect.Effect<void, unknown>, moreWaits: number) =>
   Effect.suspend(() => {
     let waits = 0
     const limit = Effect.tap(sleep(`${longestWait} seconds`), () => Effect.sync(() => waits++))
     const late = (): Answer["trouble"] => ({
-      reason: asked,
+      reason,
       because: `no answer within ${longestWait * waits} seconds`,
     })
     return Effect.raceFirst(
       work.pipe(
         Effect.as(null),
-        Effect.catchCause((cause) => Effect.succeed(troubleOf(asked, Cause.squash(cause)))),
+        Effect.catchCause((cause) => Effect.succeed(getTrouble(reason, Cause.squash(cause)))),
       ),
       Effect.map(Effect.repeat(limit, { times: moreWaits }), late),
     ).pipe(Effect.map((trouble): Answer => ({ trouble, isSlow: trouble === null && waits > 0 })))
   })
 
-const troubleOf = (asked: AskedReason, error: unknown): NonNullable<Answer["trouble"]> => ({
-  reason: error instanceof StoreUnavailable && error.isDiskFull === true ? "disk" : asked,
-  because: rootOf(error),
+const getTrouble = (reason: AskedReason, error: unknown): NonNullable<Answer["trouble"]> => ({
+  reason: error instanceof StoreUnavailable && error.isDiskFull === true ? "disk" : reason,
+  because: rootMessage(error),
 })
 
-const wordsOf = (reasons: NotReady): string =>
+const describe = (reasons: NotReady): string =>
   Array.from(reasons, ([reason, because]) => `${reason} (${because})`).join(", ")
 
 export class Readiness extends Context.Service<
@@ -100,7 +100,7 @@ export class Readiness extends Context.Service<
         if (names !== "") {
           return yield* throttled(`not ready: ${names}`, () => {
             isSaid = true
-            return Effect.logWarning(`not ready: ${wordsOf(reasons)}`)
+            return Effect.logWarning(`not ready: ${describe(reasons)}`)
           })
         }
         if (!isSaid) return
@@ -110,7 +110,10 @@ export class Readiness extends Context.Service<
 
       const notReady = Effect.gen(function* notReady() {
         const [store, disk] = yield* Effect.all(
-          [answerOf("store", ping, hasAnswered ? slowWaits : 0), answerOf("disk", files.ready, 0)],
+          [
+            awaitAnswer("store", ping, hasAnswered ? slowWaits : 0),
+            awaitAnswer("disk", files.ready, 0),
+          ],
           { concurrency: "unbounded" },
         )
         hasAnswered ||= store.trouble === null

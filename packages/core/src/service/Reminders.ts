@@ -7,7 +7,7 @@ import { Egress, OutboundRule } from "../model/Egress.ts"
 import { findOrRefuse, refuse } from "../model/Refusal.ts"
 import type { Failure, StoreUnavailable } from "../model/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../model/Ids.ts"
-import { authorize, Caller, scopeOf } from "../model/Auth.ts"
+import { authorize, Caller, toScope } from "../model/Auth.ts"
 import type { AuthorizationCode, Authorized } from "../model/Auth.ts"
 import { makeAcceptor } from "./Messages.ts"
 import type { BrokenGuard } from "../model/accept.ts"
@@ -24,7 +24,7 @@ import { previewRuns } from "../model/Cron.ts"
 import type { SchedulePreview } from "../model/Cron.ts"
 import { decideRun } from "./decideRun.ts"
 import {
-  contentOf,
+  getContent,
   factsWanted,
   firstRun,
   isPausing,
@@ -71,13 +71,13 @@ interface ReminderWork {
 const check = Effect.fnUntraced(function* check(
   { egress, messages }: ReminderWork,
   caller: Authorized,
-  wanted: Wanted,
+  requested: Wanted,
   now: number,
 ) {
-  const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))
-  const url = wanted.given.media?.url ?? null
+  const facts = yield* messages.loadAcceptance(factsWanted(caller, requested, now))
+  const url = requested.input.media?.url ?? null
   const linkAllowed = url === null || (yield* egress.allows(url, caller.workspaceId))
-  const refusal = reminderRefusal(wanted, facts, caller, linkAllowed)
+  const refusal = reminderRefusal(requested, facts, caller, linkAllowed)
   if (refusal !== undefined) return yield* refusal
 })
 
@@ -89,7 +89,7 @@ const insert = Effect.fnUntraced(function* insert(
 ) {
   const { store, wakeUp } = work
   const now = yield* Clock.currentTimeMillis
-  yield* check(work, caller, { current: null, given: content, content }, now)
+  yield* check(work, caller, { current: null, input: content, content }, now)
   const { mode, workspaceId } = caller
   const nextRunAt = firstRun(content, now)
   const inserted = yield* store.insert(
@@ -104,27 +104,27 @@ const insert = Effect.fnUntraced(function* insert(
 })
 
 const again = ({ store }: ReminderWork, [id]: ReadonlyArray<number>) =>
-  Effect.map(findOrRefuse(notFound, id as ReminderId | undefined, store.made), (made) => ({
-    ...made,
-    nextRunAt: firstRun(made, made.createdAt),
+  Effect.map(findOrRefuse(notFound, id as ReminderId | undefined, store.created), (reminder) => ({
+    ...reminder,
+    nextRunAt: firstRun(reminder, reminder.createdAt),
     revision: 1,
     lastRun: null,
   }))
 
 const find = ({ store }: ReminderWork, caller: Authorized, id: ReminderId | undefined) =>
-  findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
+  findOrRefuse(notFound, id, (known) => store.get(toScope(caller), known))
 
 const change = Effect.fnUntraced(function* change(
   work: ReminderWork,
   caller: Authorized,
   id: ReminderId | undefined,
-  given: Wanted["given"],
+  input: Wanted["input"],
 ) {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const current = yield* find(work, caller, id)
-    const content: ReminderContent = { ...contentOf(current), ...given }
+    const content: ReminderContent = { ...getContent(current), ...input }
     const now = yield* Clock.currentTimeMillis
-    if (!isPausing(given)) yield* check(work, caller, { current, given, content }, now)
+    if (!isPausing(input)) yield* check(work, caller, { current, input, content }, now)
     const nextRunAt = nextRunOfChanged(current, content, now)
     const isChanged = yield* commitAndWake(
       work.store.update(current.id, current.revision, content, nextRunAt),
@@ -181,10 +181,10 @@ const runNow = Effect.fnUntraced(function* runNow(
   let recount = false
   for (let attempt = 0; attempt < attempts; attempt++) {
     const found = yield* findOrRefuse(notFound, id, (known) => work.store.toRun(scope, known))
-    const made: RunAttempt = yield* tryRun(work, { ...found, workspace }, claim, recount)
-    if (typeof made !== "string") return made
-    if (made === "idempotency") return yield* claimLost
-    recount = made === "quota"
+    const runAttempt: RunAttempt = yield* tryRun(work, { ...found, workspace }, claim, recount)
+    if (typeof runAttempt !== "string") return runAttempt
+    if (runAttempt === "idempotency") return yield* claimLost
+    recount = runAttempt === "quota"
   }
   return yield* refuse("service_unavailable")
 })
@@ -306,33 +306,33 @@ export class Reminders extends Context.Service<
         parsers[numberIds === null ? "unlimited" : "limited"]
 
       return Reminders.of({
-        create: Effect.fn("Reminders.create")(function* create(given, command, idempotency) {
-          const caller = yield* authorize(given, "createReminder")
+        create: Effect.fn("Reminders.create")(function* create(input, command, idempotency) {
+          const caller = yield* authorize(input, "createReminder")
           const content = yield* Effect.fromResult(parserFor(caller).creation(command))
           return yield* idempotent.run(caller, idempotency, {
             work: (claim) => insert(work, caller, content, claim),
-            again: (made) => again(work, made),
+            again: (created) => again(work, created),
           })
         }),
-        list: Effect.fn("Reminders.list")(function* list(given, query) {
-          const scope = scopeOf(yield* authorize(given, "listReminders"))
+        list: Effect.fn("Reminders.list")(function* list(input, query) {
+          const scope = toScope(yield* authorize(input, "listReminders"))
           const { active = null, ...asked } = yield* Effect.fromResult(parseListReminders(query))
           const { mode, restriction, workspaceId } = scope
           const binding = ["reminders", workspaceId, mode, restriction, String(active)]
           return yield* cursors.page(asked, binding, (page) => store.list(scope, { active }, page))
         }),
-        get: Effect.fn("Reminders.get")(function* get(given, id) {
-          return yield* find(work, yield* authorize(given, "getReminder"), id)
+        get: Effect.fn("Reminders.get")(function* get(input, id) {
+          return yield* find(work, yield* authorize(input, "getReminder"), id)
         }),
         update: Effect.fn("Reminders.update")(function* update(whose, id, command) {
           const caller = yield* authorize(whose, "updateReminder")
-          const given = yield* Effect.fromResult(parserFor(caller).change(command))
-          return yield* change(work, caller, id, given)
+          const overrides = yield* Effect.fromResult(parserFor(caller).change(command))
+          return yield* change(work, caller, id, overrides)
         }),
-        remove: Effect.fn("Reminders.remove")(function* remove(given, id) {
-          const caller = yield* authorize(given, "deleteReminder")
+        remove: Effect.fn("Reminders.remove")(function* remove(input, id) {
+          const caller = yield* authorize(input, "deleteReminder")
           const now = yield* Clock.currentTimeMillis
-          return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
+          return id !== undefined && (yield* store.remove(toScope(caller), id, now))
             ? id
             : yield* refuse(notFound)
         }),

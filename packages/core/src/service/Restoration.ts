@@ -31,7 +31,7 @@ import { boundMillis, ceilingMillis } from "../model/Time.ts"
 import { requireRole } from "../model/Workspace.ts"
 import type { Role } from "../model/Workspace.ts"
 import { Workspaces } from "./Workspaces.ts"
-import { mayBeginEpoch } from "../store/SystemStore.ts"
+import { mayStartEpoch } from "../store/SystemStore.ts"
 import type { RestoreStore, HeldSelection, HeldCount, HeldReminder } from "../store/SystemStore.ts"
 import { Store } from "../store/Store.ts"
 import type { WorkspaceCode } from "./Workspaces.ts"
@@ -96,7 +96,7 @@ const decodeRestored = inputDecoder(RestoredBody)
 const decodeHeld = inputDecoder(HeldBody, { codes: ["invalid_datetime"] })
 const decodeMarkSent = inputDecoder(MarkSentBody, { codes: ["invalid_datetime"] })
 
-const selectionOf = (
+const toSelection = (
   { filter, ids }: typeof HeldBody.Type,
   dueUntil: number | null = null,
 ): HeldSelection =>
@@ -115,7 +115,7 @@ const selectionOf = (
  * Begins the next epoch, and tells how many messages and reminders are held then. Fails with
  * `already_restored`.
  */
-export const beginEpoch = Effect.fnUntraced(function* beginEpoch(
+export const startEpoch = Effect.fnUntraced(function* startEpoch(
   command: StoreRestored,
 ): Effect.fn.Return<
   { readonly epoch: number; readonly held: number },
@@ -126,9 +126,9 @@ export const beginEpoch = Effect.fnUntraced(function* beginEpoch(
   const { above = 0, again = false } = yield* Effect.fromResult(decodeRestored(command))
   while (true) {
     const before = yield* store.epoch
-    if (!again && !mayBeginEpoch(before)) return yield* refuse("already_restored")
+    if (!again && !mayStartEpoch(before)) return yield* refuse("already_restored")
     const now = yield* Clock.currentTimeMillis
-    const epoch = yield* store.beginEpoch({ epoch: before.epoch, above, now })
+    const epoch = yield* store.startEpoch({ epoch: before.epoch, above, now })
     if (epoch === null) continue
     const counts = yield* store.heldCounts
     return { epoch, held: counts.reduce((sum, one) => sum + one.messages + one.reminders, 0) }
@@ -294,23 +294,23 @@ export class Restoration extends Context.Service<
       return Restoration.of({
         restored: Effect.fn("Restoration.restored")(function* restored(role, command) {
           yield* requireRole(role, "workspace")
-          const begun = yield* beginEpoch(command).pipe(Effect.provideService(Store, all))
-          yield* Effect.logWarning(`restored: epoch ${begun.epoch} began, ${begun.held} held`)
-          return begun
+          const started = yield* startEpoch(command).pipe(Effect.provideService(Store, all))
+          yield* Effect.logWarning(`restored: epoch ${started.epoch} began, ${started.held} held`)
+          return started
         }),
         counts: Effect.fn("Restoration.counts")(function* counts(role) {
           yield* requireRole(role, "workspace")
           return yield* store.heldCounts
         }),
         list: Effect.fn("Restoration.list")(function* list(role, workspaceId, query) {
-          const asked = yield* Effect.fromResult(parsePageRequest(query))
+          const request = yield* Effect.fromResult(parsePageRequest(query))
           const { id } = yield* workspaces.within(role, workspaceId, "workspace")
-          return yield* cursors.page(asked, ["held", id], (page) => store.listHeld(id, page))
+          return yield* cursors.page(request, ["held", id], (page) => store.listHeld(id, page))
         }),
         release: Effect.fn("Restoration.release")((role, workspaceId, command) =>
           decide(work, role, workspaceId, () =>
             Result.map(decodeHeld(command), (body) => ({
-              selection: selectionOf(body),
+              selection: toSelection(body),
               decideMessages: (held, now) =>
                 held.length === 0
                   ? Effect.succeed(new Set<MessageId>())
@@ -321,7 +321,7 @@ export class Restoration extends Context.Service<
         cancel: Effect.fn("Restoration.cancel")((role, workspaceId, command) =>
           decide(work, role, workspaceId, () =>
             Result.map(decodeHeld(command), (body) => ({
-              selection: selectionOf(body),
+              selection: toSelection(body),
               decideMessages: endAs(() => ({ trigger: "cancel" })),
             })),
           ),
@@ -329,7 +329,7 @@ export class Restoration extends Context.Service<
         markSent: Effect.fn("Restoration.markSent")((role, workspaceId, command) =>
           decide(work, role, workspaceId, (now) =>
             Result.map(decodeSentAt(command, now), ({ sentAt, ...body }) => ({
-              selection: selectionOf(body, now),
+              selection: toSelection(body, now),
               decideMessages: endAs(({ dueAt }) => ({
                 trigger: "send_succeeded",
                 sentAt: sentAt?.millis ?? Math.min(dueAt, now),

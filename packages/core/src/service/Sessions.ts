@@ -23,7 +23,7 @@ import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
 import type {
   SessionStore,
   Fence,
-  KeptSession,
+  StoredSession,
   KeyChange,
   LoggedIn,
   Exchanged,
@@ -38,22 +38,22 @@ interface Vault {
   readonly secrets: Secrets["Service"]
   readonly ownership: NumberOwnership["Service"]
   /** One for each live number. */
-  readonly turns: Map<NumberId, Semaphore.Semaphore>
+  readonly semaphores: Map<NumberId, Semaphore.Semaphore>
 }
 
 /** Runs work after the earlier writes of its number. */
 const behindWrites = <A, E>(
-  { turns }: Vault,
+  { semaphores }: Vault,
   numberId: NumberId,
   work: Effect.Effect<A, E>,
 ): Effect.Effect<A, E> => {
-  const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
-  turns.set(numberId, turn)
-  return turn.withPermits(1)(work)
+  const semaphore = semaphores.get(numberId) ?? Semaphore.makeUnsafe(1)
+  semaphores.set(numberId, semaphore)
+  return semaphore.withPermits(1)(work)
 }
 
 /** Writes under the term at the time of the call, or not at all. */
-const inTurn = Effect.fnUntraced(function* inTurn(
+const sequentially = Effect.fnUntraced(function* sequentially(
   vault: Vault,
   numberId: NumberId,
   write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
@@ -67,16 +67,16 @@ const inTurn = Effect.fnUntraced(function* inTurn(
   if (!isWritten) return yield* new NumberMoved({ numberId })
 })
 
-const keyPlace = (numberId: NumberId, type: string, id: string) =>
+const keyContext = (numberId: NumberId, type: string, id: string) =>
   `session of number ${numberId}: ${type} ${id}`
 
-const credentialsPlace = (numberId: NumberId) => `session of number ${numberId}`
+const credentialsContext = (numberId: NumberId) => `session of number ${numberId}`
 
 const sealedKeys = ({ secrets }: Vault, numberId: NumberId, keys: ReadonlyArray<KeyChange>) =>
   keys.map((key): KeyChange => ({
     ...key,
     value:
-      key.value === null ? null : secrets.seal(keyPlace(numberId, key.type, key.id), key.value),
+      key.value === null ? null : secrets.seal(keyContext(numberId, key.type, key.id), key.value),
   }))
 
 /** Replaces credentials that are still those that the caller read. A repeat finds it done. */
@@ -91,14 +91,14 @@ const exchange = (
   Effect.gen(function* replaceRead() {
     const { secrets, store } = vault
     const sealed = yield* store.credentials(numberId)
-    const place = credentialsPlace(numberId)
-    const opened = sealed === null ? null : Result.getOrNull(secrets.open(place, sealed))
+    const context = credentialsContext(numberId)
+    const opened = sealed === null ? null : Result.getOrNull(secrets.open(context, sealed))
     if (opened === credentials) return true
     if (opened !== before) return false
     return yield* store.exchange(
       numberId,
       sealed,
-      credentials === null ? null : secrets.seal(place, credentials),
+      credentials === null ? null : secrets.seal(context, credentials),
       sealedKeys(vault, numberId, keys),
       yield* Clock.currentTimeMillis,
       account,
@@ -109,7 +109,7 @@ export class SessionVault extends Context.Service<
   SessionVault,
   {
     /** See `SessionStore`. */
-    readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
+    readonly list: Effect.Effect<ReadonlyArray<StoredSession>, StoreUnavailable>
     credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable | CannotOpen>
     keys(
       numberId: NumberId,
@@ -129,7 +129,7 @@ export class SessionVault extends Context.Service<
       keys: ReadonlyArray<KeyChange>,
       account?: LoggedIn | null,
     ): Effect.Effect<Exchanged, StoreUnavailable>
-    trim(numberId: NumberId, type: string, most: number): Written
+    trim(numberId: NumberId, type: string, max: number): Written
     leave(numberId: NumberId): Written
     wipe(numberId: NumberId): Written
   }
@@ -140,38 +140,38 @@ export class SessionVault extends Context.Service<
       const store = (yield* Store).sessions
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
-      const vault: Vault = { store, secrets, ownership, turns: new Map() }
+      const vault: Vault = { store, secrets, ownership, semaphores: new Map() }
       return SessionVault.of({
         list: store.list,
         credentials: Effect.fnUntraced(function* credentials(numberId) {
           const sealed = yield* behindWrites(vault, numberId, store.credentials(numberId))
           if (sealed === null) return null
-          return yield* Effect.fromResult(secrets.open(credentialsPlace(numberId), sealed))
+          return yield* Effect.fromResult(secrets.open(credentialsContext(numberId), sealed))
         }),
         keys: Effect.fnUntraced(function* keys(numberId, type, ids) {
           const opened = new Map<string, string>()
           for (const [id, sealed] of yield* store.keys(numberId, type, ids)) {
-            const text = secrets.open(keyPlace(numberId, type, id), sealed)
+            const text = secrets.open(keyContext(numberId, type, id), sealed)
             if (Result.isFailure(text)) return yield* text.failure
             opened.set(id, text.success)
           }
           return opened
         }),
         write: (numberId, credentials, keys) =>
-          inTurn(vault, numberId, (fence, now) =>
+          sequentially(vault, numberId, (fence, now) =>
             store.write(
               numberId,
-              credentials === null ? null : secrets.seal(credentialsPlace(numberId), credentials),
+              credentials === null ? null : secrets.seal(credentialsContext(numberId), credentials),
               sealedKeys(vault, numberId, keys),
               now,
               fence,
             ),
           ),
         replace: (numberId, credentials, keys) =>
-          inTurn(vault, numberId, (fence, now) =>
+          sequentially(vault, numberId, (fence, now) =>
             store.replace(
               numberId,
-              secrets.seal(credentialsPlace(numberId), credentials),
+              secrets.seal(credentialsContext(numberId), credentials),
               sealedKeys(vault, numberId, keys),
               now,
               fence,
@@ -179,11 +179,11 @@ export class SessionVault extends Context.Service<
           ),
         exchange: (numberId, before, credentials, keys, account = null) =>
           exchange(vault, numberId, before, credentials, keys, account),
-        trim: (numberId, type, most) =>
-          inTurn(vault, numberId, (fence) => store.trim(numberId, type, most, fence)),
+        trim: (numberId, type, max) =>
+          sequentially(vault, numberId, (fence) => store.trim(numberId, type, max, fence)),
         leave: (numberId) =>
-          inTurn(vault, numberId, (fence, now) => store.markLeaving(numberId, now, fence)),
-        wipe: (numberId) => inTurn(vault, numberId, (fence) => store.wipe(numberId, fence)),
+          sequentially(vault, numberId, (fence, now) => store.markLeaving(numberId, now, fence)),
+        wipe: (numberId) => sequentially(vault, numberId, (fence) => store.wipe(numberId, fence)),
       })
     }),
   )

@@ -32,7 +32,7 @@ const logFailures = (changes: ReadonlyArray<MessageChange>): Effect.Effect<void>
   return logs
 }
 
-const messageOf = (settlement: Settlement): MessageId =>
+const toMessageId = (settlement: Settlement): MessageId =>
   settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
 
 /** Logs each number that its circuit breaker paused. */
@@ -43,7 +43,7 @@ const logPauses = (
   let logs: Effect.Effect<void> = Effect.void
   for (const settlement of settlements) {
     const pause = settlement.breaker?.pause ?? null
-    if (pause === null || !settled.has(messageOf(settlement))) continue
+    if (pause === null || !settled.has(toMessageId(settlement))) continue
     const paused = {
       number: settlement.numberId,
       reason: pause.reason,

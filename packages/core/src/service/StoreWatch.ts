@@ -11,7 +11,12 @@
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { StoreUnavailable } from "../model/Refusal.ts"
 import type { MessageId } from "../model/Ids.ts"
-import type { HeldNumber, SeenMessages, StorePosition, StoreRisk } from "../store/SystemStore.ts"
+import type {
+  HeldNumber,
+  ObservedMessages,
+  StorePosition,
+  StoreRisk,
+} from "../store/SystemStore.ts"
 import { showCallersHold, showStoreRisks } from "../store/Metrics.ts"
 import { logFailure } from "./logThrottled.ts"
 import { RealTime, sleep } from "../model/Time.ts"
@@ -19,7 +24,7 @@ import { WorkGate } from "./Readiness.ts"
 import { Store } from "../store/Store.ts"
 
 /** What a process has seen of its store. */
-export interface SeenStore extends SeenMessages {
+export interface ObservedStore extends ObservedMessages {
   readonly epoch: number
   readonly server: string
   readonly highestMessage: number
@@ -27,10 +32,10 @@ export interface SeenStore extends SeenMessages {
 }
 
 /** What is seen once the store was found there; the highest of what was seen within one epoch. */
-export const seenOf = (
+export const observe = (
   { epoch, events, messages, server }: StorePosition,
-  before: SeenStore | null,
-): SeenStore => {
+  before: ObservedStore | null,
+): ObservedStore => {
   const same = before?.epoch === epoch ? before : null
   return {
     epoch,
@@ -47,30 +52,31 @@ export const seenOf = (
  * server tells. Another server without it is then not behind.
  */
 export const withoutErased = (
-  seen: SeenStore,
+  observed: ObservedStore,
   { missing, server }: Pick<StorePosition, "missing" | "server">,
-): SeenStore => (missing !== null && server === seen.server ? { ...seen, accepted: [] } : seen)
+): ObservedStore =>
+  missing !== null && server === observed.server ? { ...observed, accepted: [] } : observed
 
 /**
  * Why the store is behind what was seen of it; null when it is not. What was given out covers the highest
  * id of a commit in any store that has that commit, also where the latest records are erased. That an
  * accepted message is missing says so only once another server answers: on the same one it was erased.
  */
-export const behindBecause = (seen: SeenStore, now: StorePosition): string | null => {
-  if (now.epoch > seen.epoch) return null
-  if (now.epoch < seen.epoch) return `its epoch is ${now.epoch} and was ${seen.epoch}`
-  const highest = seen.accepted.reduce<number>(
+export const behindBecause = (observed: ObservedStore, now: StorePosition): string | null => {
+  if (now.epoch > observed.epoch) return null
+  if (now.epoch < observed.epoch) return `its epoch is ${now.epoch} and was ${observed.epoch}`
+  const highest = observed.accepted.reduce<number>(
     (high, id) => Math.max(high, id),
-    seen.highestMessage,
+    observed.highestMessage,
   )
   if (now.messages.given < highest) {
     return `it has given out message ids up to ${now.messages.given} alone, and had message ${highest}`
   }
-  if (now.events.given < seen.highestEvent) {
-    return `it has written ${now.events.given} events, and had written ${seen.highestEvent}`
+  if (now.events.given < observed.highestEvent) {
+    return `it has written ${now.events.given} events, and had written ${observed.highestEvent}`
   }
   if (now.waitsAgain !== null) return `message ${now.waitsAgain} had ended, and waits again`
-  if (now.missing !== null && now.server !== seen.server) {
+  if (now.missing !== null && now.server !== observed.server) {
     return `message ${now.missing} was accepted, and is not there`
   }
   return null
@@ -87,14 +93,14 @@ const riskWords: Readonly<Record<StoreRisk, string>> = {
 const lookMillis = 2000
 
 /** As many messages as are remembered between two looks; of more every second one goes. */
-const mostRemembered = 1000
+const maxRemembered = 1000
 
 const remembered = (
   before: ReadonlyArray<MessageId>,
   more: Iterable<MessageId>,
 ): ReadonlyArray<MessageId> => {
   const all = [...before, ...more]
-  return all.length <= mostRemembered ? all : all.filter((_, place) => place % 2 === 1)
+  return all.length <= maxRemembered ? all : all.filter((_, index) => index % 2 === 1)
 }
 
 /**
@@ -121,10 +127,10 @@ interface Hold {
 /** Each transaction's holds, from the look that first found them. */
 const makeHolds = () => {
   let before: ReadonlyMap<string, Hold> = new Map()
-  return Effect.fnUntraced(function* showHolds(held: ReadonlyArray<HeldNumber>) {
+  return Effect.fnUntraced(function* logHolds(numbers: ReadonlyArray<HeldNumber>) {
     const { stopwatch } = yield* RealTime
     const holds = new Map<string, Hold>()
-    for (const { numberId, transaction } of held) {
+    for (const { numberId, transaction } of numbers) {
       const key = `${numberId} ${transaction}`
       const hold = before.get(key) ?? { heldMillis: yield* stopwatch, isNamed: false }
       holds.set(key, hold)
@@ -147,18 +153,18 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
   const gate = yield* WorkGate
   const store = (yield* Store).system
   const one = yield* Semaphore.make(1)
-  const showHolds = makeHolds()
-  let seen = seenOf(first, null)
+  const logHolds = makeHolds()
+  let observed = observe(first, null)
   /** Whether the store failed since it was last looked at. */
   let isSuspect = false
 
-  const look = Effect.gen(function* look() {
+  const check = Effect.gen(function* inspect() {
     isSuspect = false
-    const before = seen
+    const before = observed
     const position = yield* store.position(before)
     if (position === null) return
     yield* showStoreRisks(position.risks)
-    yield* showHolds(position.heldByCallers)
+    yield* logHolds(position.heldByCallers)
     const because = behindBecause(before, position)
     if (because !== null) {
       return yield* gate.close(
@@ -166,12 +172,12 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
         `the store went back in time: ${because}; until \`restored\` or a restart this process claims and accepts nothing`,
       )
     }
-    const found = seenOf(position, withoutErased(before, position))
+    const found = observe(position, withoutErased(before, position))
     // What came meanwhile is looked for the next time.
-    seen = {
+    observed = {
       ...found,
-      accepted: [...found.accepted, ...seen.accepted.slice(before.accepted.length)],
-      ended: [...found.ended, ...seen.ended.slice(before.ended.length)],
+      accepted: [...found.accepted, ...observed.accepted.slice(before.accepted.length)],
+      ended: [...found.ended, ...observed.ended.slice(before.ended.length)],
     }
     yield* gate.open("store_behind")
   }).pipe(
@@ -184,11 +190,11 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
   )
 
   return {
-    look: one.withPermits(1)(look),
+    check: one.withPermits(1)(check),
     /** Looks first where the store failed since the last look. */
     assured: Effect.flatMap(InCallersTransaction, (isJoined) =>
       isSuspect && !isJoined
-        ? one.withPermits(1)(Effect.suspend(() => (isSuspect ? look : Effect.void)))
+        ? one.withPermits(1)(Effect.suspend(() => (isSuspect ? check : Effect.void)))
         : Effect.void,
     ),
     isClosed: () => gate.causes().has("store_behind"),
@@ -201,13 +207,13 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
       ),
     accepted: (ids: ReadonlyArray<MessageId>) =>
       unlessJoined(() => {
-        seen = { ...seen, accepted: remembered(seen.accepted, ids) }
+        observed = { ...observed, accepted: remembered(observed.accepted, ids) }
       }),
     ended: (ids: ReadonlySet<MessageId>) =>
       ids.size === 0
         ? Effect.void
         : unlessJoined(() => {
-            seen = { ...seen, ended: remembered(seen.ended, ids) }
+            observed = { ...observed, ended: remembered(observed.ended, ids) }
           }),
   }
 })
@@ -287,7 +293,7 @@ export const layerWatchedStore = Layer.effect(
     const watch = yield* makeWatch(first)
     yield* showStoreRisks(first.risks)
     for (const risk of first.risks) yield* Effect.logWarning(riskWords[risk])
-    const looking = watch.look.pipe(
+    const looking = watch.check.pipe(
       Effect.catchCause((cause) => logFailure("the store is looked at later", cause)),
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(sleep(lookMillis), looking)))

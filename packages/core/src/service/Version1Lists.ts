@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { refuse } from "../model/Refusal.ts"
 import type { Code, Failure } from "../model/Refusal.ts"
 import type { NumberCheckId } from "../model/Ids.ts"
-import { dayMillis, authorize, scopeOf } from "../model/Auth.ts"
+import { dayMillis, authorize, toScope } from "../model/Auth.ts"
 import type { AuthorizationCode, Caller } from "../model/Auth.ts"
 import type { MediaFile, MediaType } from "../model/Media.ts"
 import type { Message } from "../model/Message.ts"
@@ -54,22 +54,22 @@ export class Version1Lists
 
       return Version1Lists.of({
         messages: Effect.fn("Version1Lists.messages")(function* messages(
-          given,
+          input,
           { first, last },
           query,
         ) {
-          const scope = scopeOf(yield* authorize(given, "listMessages"))
+          const scope = toScope(yield* authorize(input, "listMessages"))
           return yield* store.messages(scope, { since: first, until: last + dayMillis }, query)
         }),
-        media: Effect.fn("Version1Lists.media")(function* media(given, type, query) {
-          return yield* store.media(scopeOf(yield* authorize(given, "listMedia")), type, query)
+        media: Effect.fn("Version1Lists.media")(function* media(input, type, query) {
+          return yield* store.media(toScope(yield* authorize(input, "listMedia")), type, query)
         }),
-        reminders: Effect.fn("Version1Lists.reminders")(function* reminders(given, query) {
-          return yield* store.reminders(scopeOf(yield* authorize(given, "listReminders")), query)
+        reminders: Effect.fn("Version1Lists.reminders")(function* reminders(input, query) {
+          return yield* store.reminders(toScope(yield* authorize(input, "listReminders")), query)
         }),
         checkResults: Effect.fn("Version1Lists.checkResults")(
-          function* checkResults(given, id, status, query) {
-            const scope = scopeOf(yield* authorize(given, "listNumberCheckResults"))
+          function* checkResults(input, id, status, query) {
+            const scope = toScope(yield* authorize(input, "listNumberCheckResults"))
             const check = id === undefined ? null : yield* checks.get(scope, id)
             if (check === null) return yield* refuse("number_check_not_found")
             return yield* store.checkResults(check.id, status, query)

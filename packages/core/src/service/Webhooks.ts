@@ -10,7 +10,7 @@ import { findOrRefuse, refuse } from "../model/Refusal.ts"
 import type { Failure } from "../model/Refusal.ts"
 import { Ids, eventId } from "../model/Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../model/Ids.ts"
-import { authorize, scopeOf } from "../model/Auth.ts"
+import { authorize, toScope } from "../model/Auth.ts"
 import type { AuthorizationCode, Caller, Authorized } from "../model/Auth.ts"
 import { commitAndWake, WakeUp } from "../store/DueWork.ts"
 import {
@@ -40,7 +40,7 @@ import type { Repeatable } from "./makeIdempotent.ts"
 import type { Role } from "../model/Workspace.ts"
 import { Workspaces } from "./Workspaces.ts"
 import {
-  endpointAsMade,
+  endpointAsCreated,
   endpointChangeParser,
   endpointLimit,
   endpointRequestParser,
@@ -55,7 +55,7 @@ import type {
   WebhookEndpoint,
   WebhookEventType,
 } from "../model/WebhookEndpoint.ts"
-import { eventsKeptMillis } from "../store/WebhookStore.ts"
+import { eventsRetentionMillis } from "../store/WebhookStore.ts"
 import type {
   DeliveryFilter,
   LoggedDelivery,
@@ -247,55 +247,55 @@ export class Webhooks extends Context.Service<
       const store = (yield* Store).webhooks
       const ids = yield* Ids
       const secrets = (yield* SigningSecrets).webhooks
-      const making: EndpointWork = { store, egress: yield* Egress, secrets }
+      const creating: EndpointWork = { store, egress: yield* Egress, secrets }
       const idempotent = yield* makeIdempotent
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
 
       return Webhooks.of({
-        create: Effect.fn("Webhooks.create")(function* create(given, command, idempotency) {
-          const caller = yield* authorize(given, "createWebhook")
+        create: Effect.fn("Webhooks.create")(function* create(input, command, idempotency) {
+          const caller = yield* authorize(input, "createWebhook")
           const request = yield* Effect.fromResult(parse(command))
           return yield* idempotent.run(caller, idempotency, {
-            work: (claim) => insert(making, caller, request, claim),
+            work: (claim) => insert(creating, caller, request, claim),
             again: ([id]) =>
               Effect.map(
-                findOrRefuse(notFound, id as WebhookId | undefined, store.made),
-                endpointAsMade,
+                findOrRefuse(notFound, id as WebhookId | undefined, store.created),
+                endpointAsCreated,
               ),
           })
         }),
-        list: Effect.fn("Webhooks.list")(function* list(given) {
-          const caller = yield* authorize(given, "listWebhooks")
-          return yield* store.list(scopeOf(caller), false)
+        list: Effect.fn("Webhooks.list")(function* list(input) {
+          const caller = yield* authorize(input, "listWebhooks")
+          return yield* store.list(toScope(caller), false)
         }),
-        get: Effect.fn("Webhooks.get")(function* get(given, id) {
-          const caller = yield* authorize(given, "getWebhook")
-          return yield* findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
+        get: Effect.fn("Webhooks.get")(function* get(input, id) {
+          const caller = yield* authorize(input, "getWebhook")
+          return yield* findOrRefuse(notFound, id, (known) => store.get(toScope(caller), known))
         }),
-        remove: Effect.fn("Webhooks.remove")(function* remove(given, id) {
-          const caller = yield* authorize(given, "deleteWebhook")
+        remove: Effect.fn("Webhooks.remove")(function* remove(input, id) {
+          const caller = yield* authorize(input, "deleteWebhook")
           const now = yield* Clock.currentTimeMillis
-          return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
+          return id !== undefined && (yield* store.remove(toScope(caller), id, now))
             ? id
             : yield* refuse(notFound)
         }),
-        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* rotateSecret(given, id) {
-          const caller = yield* authorize(given, "rotateWebhookSecret")
+        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* rotateSecret(input, id) {
+          const caller = yield* authorize(input, "rotateWebhookSecret")
           const { salt, secret } = yield* secrets.make
-          const made = { secretSalt: salt, secretLast4: secret.slice(-4) }
+          const secretFields = { secretSalt: salt, secretLast4: secret.slice(-4) }
           const rotated = yield* findOrRefuse(notFound, id, (known) =>
-            store.rotate(scopeOf(caller), known, made),
+            store.rotate(toScope(caller), known, secretFields),
           )
           return { ...rotated, secret }
         }),
-        test: Effect.fn("Webhooks.test")(function* test(given, id) {
-          const caller = yield* authorize(given, "testWebhook")
+        test: Effect.fn("Webhooks.test")(function* test(input, id) {
+          const caller = yield* authorize(input, "testWebhook")
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids, now)
           const queueing = yield* findOrRefuse(notFound, id, (known) =>
             commitAndWake(
-              store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
+              store.ping(toScope(caller), known, pingEvent(ping, known, now)),
               wakeUp.wake("deliveries"),
             ),
           )
@@ -347,7 +347,7 @@ const endpointIn = Effect.fnUntraced(function* endpointIn(
 const listDeliveries = Effect.fnUntraced(function* listDeliveries(
   { cursors, store }: EndpointOperations,
   { id }: WebhookEndpoint,
-  { failed, since, type, until, ...asked }: typeof DeliveriesQuery.Type,
+  { failed, since, type, until, ...request }: typeof DeliveriesQuery.Type,
 ) {
   const filter: DeliveryFilter = {
     types: type ?? null,
@@ -357,7 +357,7 @@ const listDeliveries = Effect.fnUntraced(function* listDeliveries(
   }
   yield* refuseFuture(filter.since, yield* Clock.currentTimeMillis, "since")
   const binding = ["deliveries", id, ...Object.values(filter).map(String)]
-  return yield* cursors.page(asked, binding, (page) => store.attempts(id, filter, page))
+  return yield* cursors.page(request, binding, (page) => store.attempts(id, filter, page))
 })
 
 const changeEndpoint = Effect.fnUntraced(function* changeEndpoint(
@@ -520,9 +520,9 @@ export class WebhookOperations extends Context.Service<
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
           function* deliveries(role, workspaceId, id, query) {
-            const asked = yield* Effect.fromResult(decodeDeliveries(query))
+            const request = yield* Effect.fromResult(decodeDeliveries(query))
             const { endpoint } = yield* endpointIn(work, role, workspaceId, id, "reading")
-            return yield* listDeliveries(work, endpoint, asked)
+            return yield* listDeliveries(work, endpoint, request)
           },
         ),
         delivery: Effect.fn("WebhookOperations.delivery")(
@@ -548,10 +548,10 @@ export class WebhookOperations extends Context.Service<
         ),
         callbackDeliveries: Effect.fn("WebhookOperations.callbackDeliveries")(
           function* callbackDeliveries(role, workspaceId, query) {
-            const asked = yield* Effect.fromResult(parsePageRequest(query))
+            const request = yield* Effect.fromResult(parsePageRequest(query))
             const scope = yield* scopeIn(work, role, workspaceId, "reading")
             const binding = ["callback deliveries", scope.workspaceId]
-            return yield* cursors.page(asked, binding, (page) =>
+            return yield* cursors.page(request, binding, (page) =>
               store.callbackAttempts(scope.workspaceId, page),
             )
           },
@@ -590,7 +590,7 @@ const recoverSince = Effect.fnUntraced(function* recoverSince(
   Failure<"validation_failed" | "webhook_stopped" | "webhook_not_found">
 > {
   const now = yield* Clock.currentTimeMillis
-  if (since < now - eventsKeptMillis) return yield* tooLongAgo
+  if (since < now - eventsRetentionMillis) return yield* tooLongAgo
   yield* refuseFuture(since, now, "since")
   if (endpoint.disabledReason !== null) return yield* refuse("webhook_stopped")
   const found = yield* store.undelivered(scope, endpoint.id, since, recoveredAtOnce + 1)

@@ -32,7 +32,7 @@ import type {
   PresentFigures,
 } from "../model/HourlyFigures.ts"
 import { logFailure } from "./logThrottled.ts"
-import { mostCounted } from "../store/Metrics.ts"
+import { maxCounted } from "../store/Metrics.ts"
 
 /** Rows that one step counts, or one read of what is not counted yet takes. */
 const atOnce = 2000
@@ -40,7 +40,7 @@ const atOnce = 2000
 // Counting
 
 /** Real milliseconds between two rounds of counting. */
-export const CountingRest = Context.Reference<number>("core/CountingRest", {
+export const CountingInterval = Context.Reference<number>("core/CountingInterval", {
   defaultValue: () => 60_000,
 })
 
@@ -69,7 +69,7 @@ export const makeFigureCounter = Effect.gen(function* makeFigureCounter() {
   const store = yield* Store
   const signal = yield* EventSignal
   const { poll } = yield* WakeUp
-  const rest = yield* CountingRest
+  const rest = yield* CountingInterval
   const count = countFigures.pipe(
     Effect.provideService(Store, store),
     Effect.catchCause((cause) => logFailure("figures are counted later", cause)),
@@ -108,7 +108,7 @@ export interface ReadFigures {
 const decode = queryDecoder(FiguresInput)
 
 /** What a workspace did in a span of time, and how it is now. */
-export interface ShownFigures {
+export interface PublicFigures {
   readonly now: number
   readonly buckets: ReadonlyArray<FigureBucket>
   /** Of the span before, which is as long. */
@@ -123,16 +123,16 @@ export interface ShownFigures {
   readonly storageLimitBytes: number
 }
 
-/** What is not counted yet of that workspace, at most `mostCounted` entries in all. */
+/** What is not counted yet of that workspace, at most `maxCounted` entries in all. */
 const readUncounted = Effect.fnUntraced(function* readUncounted(
   store: FigureStore,
   query: FigureQuery,
-  places: Readonly<Record<FigureStream, number>>,
+  positions: Readonly<Record<FigureStream, number>>,
 ) {
   const hours: Array<HourlyFigures> = []
-  let left = mostCounted
+  let left = maxCounted
   for (const stream of figureStreams) {
-    let after = places[stream]
+    let after = positions[stream]
     let found: ReadonlyArray<FigureEntry>
     do {
       const limit = Math.min(atOnce, left)
@@ -145,7 +145,7 @@ const readUncounted = Effect.fnUntraced(function* readUncounted(
   return hours
 })
 
-const failuresOf = ({ failures }: FigureCounts): ShownFigures["failures"] =>
+const toFailures = ({ failures }: FigureCounts): PublicFigures["failures"] =>
   Object.entries(failures)
     .map(([code, count]) => ({ code, count }))
     .toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
@@ -157,7 +157,7 @@ export const readSpan = Effect.fnUntraced(function* readSpan(
   range: FigureRange,
   now: number,
 ): Effect.fn.Return<
-  Pick<ShownFigures, "before" | "buckets" | "failures" | "waits">,
+  Pick<PublicFigures, "before" | "buckets" | "failures" | "waits">,
   StoreUnavailable
 > {
   const span = figureSpan(range, now)
@@ -165,7 +165,7 @@ export const readSpan = Effect.fnUntraced(function* readSpan(
   const uncounted = yield* readUncounted(store, query, places)
   const { before, buckets } = figureBuckets([...hours, ...uncounted], span)
   const total = buckets.reduce<FigureCounts>(addedFigures, noFigures)
-  return { before, buckets, failures: failuresOf(total), waits: total.waits }
+  return { before, buckets, failures: toFailures(total), waits: total.waits }
 })
 
 export class WorkspaceFigures extends Context.Service<
@@ -174,8 +174,8 @@ export class WorkspaceFigures extends Context.Service<
     /** Fails with `workspace_not_found` and `validation_failed`. */
     read(
       workspaceId: WorkspaceId | undefined,
-      asked: ReadFigures,
-    ): Effect.Effect<ShownFigures, Failure<"workspace_not_found" | "validation_failed">>
+      request: ReadFigures,
+    ): Effect.Effect<PublicFigures, Failure<"workspace_not_found" | "validation_failed">>
   }
 >()("core/WorkspaceFigures") {
   static readonly layer = Layer.effect(
@@ -185,15 +185,15 @@ export class WorkspaceFigures extends Context.Service<
       const workspaces = yield* Workspaces
 
       return WorkspaceFigures.of({
-        read: Effect.fn("WorkspaceFigures.read")(function* read(workspaceId, asked) {
-          const { mode = "live", range = "24h" } = yield* Effect.fromResult(decode(asked))
+        read: Effect.fn("WorkspaceFigures.read")(function* read(workspaceId, request) {
+          const { mode = "live", range = "24h" } = yield* Effect.fromResult(decode(request))
           const { id, plan } = yield* workspaces.get(workspaceId)
           const now = yield* Clock.currentTimeMillis
           const query = { workspaceId: id, mode }
           return {
             ...(yield* readSpan(store, query, range, now)),
             now,
-            present: yield* store.presentFigures({ ...query, now, countAtMost: mostCounted }),
+            present: yield* store.presentFigures({ ...query, now, countAtMost: maxCounted }),
             messagesRemaining: messagesRemaining(plan),
             storageLimitBytes: plan?.mediaStorageBytes ?? 0,
           }

@@ -8,7 +8,7 @@ import type { WorkspaceId } from "../model/Ids.ts"
 import { claimantsWithoutKey, dayMillis } from "../model/Auth.ts"
 import { markMissingFiles, MediaLinks } from "../model/Media.ts"
 import { commitAndWake, WakeUp } from "../store/DueWork.ts"
-import { answerKeptMillis } from "../model/Idempotency.ts"
+import { answerRetentionMillis } from "../model/Idempotency.ts"
 import { described, inputDecoder, integerBetween, nameUpTo } from "../model/Input.ts"
 import type { CommandOf } from "../model/Input.ts"
 import { makeCursors, parsePageRequest } from "../model/Page.ts"
@@ -65,7 +65,7 @@ export const makeOrphaned = Effect.gen(function* makeOrphaned() {
 // statement. Housekeeping runs it.
 
 /** Days that a retention may last. */
-export const retentionDaysMost = 3_650
+export const maxRetentionDays = 3_650
 
 /** `RETENTION_DAYS`: the retention of every workspace; null keeps messages until their workspace ends. */
 export const RetentionDays = Context.Reference<number | null>("core/RetentionDays", {
@@ -78,11 +78,11 @@ export const TestMessagesKept = Context.Reference<number>("core/TestMessagesKept
 })
 
 /** The days that hold for a workspace: the lower of the service's and its own. Null: no limit. */
-export const retentionDaysOf = (service: number | null, own: number | null): number | null =>
+export const effectiveRetentionDays = (service: number | null, own: number | null): number | null =>
   service === null || own === null ? (service ?? own) : Math.min(service, own)
 
 /** A live transport gives up by then: see `endingSessions`. */
-const sessionsKeptMillis = 31 * dayMillis
+const sessionsRetentionMillis = 31 * dayMillis
 
 /**
  * What of a workspace has outlived its retention; null where nothing is to go. Of a deleted workspace
@@ -94,7 +94,7 @@ export const outlived = (
   now: number,
 ): EndedBefore | null => {
   if (workspace.deletedAt !== null) return { workspaceId: workspace.id, endedBefore: Infinity }
-  const days = retentionDaysOf(service, workspace.retentionDays)
+  const days = effectiveRetentionDays(service, workspace.retentionDays)
   if (days === null) return null
   return { workspaceId: workspace.id, endedBefore: now - days * dayMillis }
 }
@@ -111,17 +111,17 @@ export const makeErasure = Effect.gen(function* makeErasure() {
     const now = yield* Clock.currentTimeMillis
     yield* store.eraseRemoved({
       now,
-      endpointsBefore: now - answerKeptMillis,
-      sessionsBefore: now - sessionsKeptMillis,
+      endpointsBefore: now - answerRetentionMillis,
+      sessionsBefore: now - sessionsRetentionMillis,
     })
     let after = 0
     for (;;) {
       const workspaces = yield* store.retainedWorkspaces(after, together)
       const ended = workspaces.flatMap((workspace) => outlived(workspace, service, now) ?? [])
       if (ended.length > 0) yield* store.eraseEnded(ended)
-      const kept = workspaces.filter(({ deletedAt }) => deletedAt === null)
+      const remaining = workspaces.filter(({ deletedAt }) => deletedAt === null)
       yield* store.eraseTestMessages(
-        kept.map(({ id }) => id),
+        remaining.map(({ id }) => id),
         testMessagesKept,
       )
       const deleted = workspaces.flatMap(({ deletedAt, id }) =>
@@ -171,7 +171,7 @@ export const WorkspacePatch = Schema.Struct({
   apiV2Enabled: Schema.optionalKey(Schema.Boolean),
   plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
   retentionDays: described(
-    Schema.optionalKey(Schema.NullOr(integerBetween(1, retentionDaysMost))),
+    Schema.optionalKey(Schema.NullOr(integerBetween(1, maxRetentionDays))),
     "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
   ),
 }).annotate({ identifier: "ChangeWorkspace", description: "Only the fields to change." })
@@ -263,8 +263,8 @@ export class Workspaces extends Context.Service<
         create: Effect.fn("Workspaces.create")(function* create(role, command) {
           yield* requireRole(role, "workspace")
           const input = yield* Effect.fromResult(decodeBody(command))
-          const made = newWorkspace(input, yield* Clock.currentTimeMillis)
-          return yield* store.insert(made.workspace, made.admits)
+          const created = newWorkspace(input, yield* Clock.currentTimeMillis)
+          return yield* store.insert(created.workspace, created.admits)
         }),
         list: Effect.fn("Workspaces.list")(function* list(query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))

@@ -35,8 +35,8 @@ const keyed = (key: Uint8Array) => {
   return {
     id: derived("id").slice(0, 8),
     derived,
-    cipher: (place: string, nonce: string) =>
-      xchacha20poly1305(sealing, hexToBytes(nonce), utf8ToBytes(place)),
+    cipher: (context: string, nonce: string) =>
+      xchacha20poly1305(sealing, hexToBytes(nonce), utf8ToBytes(context)),
   }
 }
 
@@ -62,34 +62,34 @@ export const layerStoredSecrets: Layer.Layer<
       ...(yield* OlderSecretsKeys).map((older) => keyed(Redacted.value(older))),
     ]
 
-    const kept = yield* store.getOrCreateSecret("secrets-key-check", present.derived("check"))
-    const former = ring.find(({ derived }) => sameSecret(kept, derived("check")))
+    const stored = yield* store.getOrCreateSecret("secrets-key-check", present.derived("check"))
+    const former = ring.find(({ derived }) => sameSecret(stored, derived("check")))
     if (former === undefined) return yield* new WrongSecretsKey()
 
-    const seal = (place: string, text: string): string => {
+    const seal = (context: string, text: string): string => {
       const nonce = ids.hex(2 * nonceBytes)
-      const bytes = present.cipher(place, nonce).encrypt(utf8ToBytes(text))
+      const bytes = present.cipher(context, nonce).encrypt(utf8ToBytes(text))
       return `${present.id}.${nonce}.${bytesToHex(bytes)}`
     }
-    const open = (place: string, sealed: string): Result.Result<string, CannotOpen> => {
+    const open = (context: string, sealed: string): Result.Result<string, CannotOpen> => {
       const [, id, nonce = "", bytes = ""] =
         /^([0-9a-f]{8})\.([0-9a-f]{48})\.([0-9a-f]+)$/.exec(sealed) ?? []
       const key = ring.find((one) => one.id === id)
       return key === undefined
         ? Result.fail(new CannotOpen())
         : Result.try({
-            try: () => bytesToUtf8(key.cipher(place, nonce).decrypt(hexToBytes(bytes))),
+            try: () => bytesToUtf8(key.cipher(context, nonce).decrypt(hexToBytes(bytes))),
             catch: () => new CannotOpen(),
           })
     }
 
     /** What is sealed under that name, from now on with the present key; null where nothing is. */
-    const resealed = Effect.fnUntraced(function* resealed(place: string) {
-      const sealed = yield* store.getSecret(place)
+    const resealed = Effect.fnUntraced(function* resealed(name: string) {
+      const sealed = yield* store.getSecret(name)
       if (sealed === null) return null
-      const text = yield* Effect.fromResult(open(place, sealed))
+      const text = yield* Effect.fromResult(open(name, sealed))
       if (!sealed.startsWith(`${present.id}.`)) {
-        yield* store.replaceSecret(place, sealed, seal(place, text))
+        yield* store.replaceSecret(name, sealed, seal(name, text))
       }
       return text
     })
@@ -97,26 +97,26 @@ export const layerStoredSecrets: Layer.Layer<
      * Receivers and links know what signs, so it outlives the secrets key that it was made from:
      * with the first start on another one it is kept, sealed.
      */
-    const keyOf = Effect.fnUntraced(
-      function* keyOf(purpose: SigningPurpose) {
-        const place = `key for ${purpose}`
-        const key = (yield* resealed(place)) ?? former.derived(purpose)
-        if (former !== present) yield* store.getOrCreateSecret(place, seal(place, key))
+    const readKey = Effect.fnUntraced(
+      function* readKey(purpose: SigningPurpose) {
+        const name = `key for ${purpose}`
+        const key = (yield* resealed(name)) ?? former.derived(purpose)
+        if (former !== present) yield* store.getOrCreateSecret(name, seal(name, key))
         return key
       },
       // What was sealed with a key that the check has just confirmed can be opened.
       Effect.catchTag("CannotOpen", Effect.die),
     )
     const keys = {
-      cursors: yield* keyOf("cursors"),
-      mediaLinks: yield* keyOf("mediaLinks"),
-      qrLinks: yield* keyOf("qrLinks"),
-      webhooks: yield* keyOf("webhooks"),
-      callbacks: yield* keyOf("callbacks"),
-      browserSessions: yield* keyOf("browserSessions"),
+      cursors: yield* readKey("cursors"),
+      mediaLinks: yield* readKey("mediaLinks"),
+      qrLinks: yield* readKey("qrLinks"),
+      webhooks: yield* readKey("webhooks"),
+      callbacks: yield* readKey("callbacks"),
+      browserSessions: yield* readKey("browserSessions"),
     }
     if (former !== present) {
-      yield* store.replaceSecret("secrets-key-check", kept, present.derived("check"))
+      yield* store.replaceSecret("secrets-key-check", stored, present.derived("check"))
     }
 
     return Secrets.of({ keys, seal, open })

@@ -13,19 +13,19 @@ const quietMillis = 60_000
 interface Period {
   readonly since: () => number
   lines: number
-  heldBack: number
+  suppressedLines: number
 }
 
 /** Per service of the process, by its clock; wordings are few and fixed. */
 const periods = new WeakMap<Clock.Clock, Map<string, Period>>()
 
 /**
- * Takes one of the `most` lines that a wording has per period. Returns how many lines the period
+ * Takes one of the `max` lines that a wording has per period. Returns how many lines the period
  * before suppressed (0 after the first line), or null when this one is to be suppressed.
  */
 const takeLine = (
   wording: string,
-  most: number,
+  max: number,
   quiet = quietMillis,
 ): Effect.Effect<number | null> =>
   Effect.gen(function* () {
@@ -35,14 +35,14 @@ const takeLine = (
     const period = wordings.get(wording)
     if (period === undefined || period.since() >= quiet) {
       const { stopwatch } = yield* RealTime
-      wordings.set(wording, { since: yield* stopwatch, lines: 1, heldBack: 0 })
-      return period?.heldBack ?? 0
+      wordings.set(wording, { since: yield* stopwatch, lines: 1, suppressedLines: 0 })
+      return period?.suppressedLines ?? 0
     }
-    if (period.lines < most) {
+    if (period.lines < max) {
       period.lines++
       return 0
     }
-    period.heldBack++
+    period.suppressedLines++
     return null
   })
 
@@ -52,16 +52,16 @@ const takeLine = (
  */
 export const throttled = (
   wording: string,
-  say: (heldBack: number) => Effect.Effect<void>,
+  log: (suppressedLines: number) => Effect.Effect<void>,
   instead: Effect.Effect<void> = Effect.void,
   quiet = quietMillis,
 ): Effect.Effect<void> =>
-  Effect.flatMap(takeLine(wording, 1, quiet), (heldBack) =>
-    heldBack === null ? instead : say(heldBack),
+  Effect.flatMap(takeLine(wording, 1, quiet), (suppressedLines) =>
+    suppressedLines === null ? instead : log(suppressedLines),
   )
 
 /** Lines of one wording in a minute. */
-const mostLines = 20
+const maxLines = 20
 
 /** `Warn`: the operator may have to act. */
 type OperatorLevel = "Info" | "Warn"
@@ -78,17 +78,17 @@ export const logThrottled = (
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     if (!(yield* LogLevel.isEnabled(level))) return
-    const heldBack = yield* takeLine(wording, mostLines)
-    if (heldBack === null) return
-    const held = heldBack === 0 ? {} : { held_back: heldBack }
-    yield* Effect.annotateLogs(Effect.logWithLevel(level)(wording), { ...fields, ...held })
+    const suppressedLines = yield* takeLine(wording, maxLines)
+    if (suppressedLines === null) return
+    const suppressed = suppressedLines === 0 ? {} : { held_back: suppressedLines }
+    yield* Effect.annotateLogs(Effect.logWithLevel(level)(wording), { ...fields, ...suppressed })
   })
 
 /** The text of an error's root cause. */
-export const rootOf = (error: unknown): string => {
+export const rootMessage = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const reason = "reason" in error && error.reason instanceof Error ? error.reason : error.cause
-  if (reason instanceof Error) return rootOf(reason)
+  if (reason instanceof Error) return rootMessage(reason)
   return typeof reason === "string" && reason !== ""
     ? reason
     : error.message.split("\n", 1)[0] || error.name
@@ -107,10 +107,11 @@ export const logFailure = (
 ): Effect.Effect<void> => {
   const failure = storeFailureIn(trouble)
   if (failure === null) return log(wording, trouble)
-  const line = `${wording}: ${failure.message}: ${rootOf(failure.cause)}`
+  const line = `${wording}: ${failure.message}: ${rootMessage(failure.cause)}`
   return throttled(
     wording,
-    (heldBack) => log(heldBack === 0 ? line : `${line} (${heldBack} such lines were held back)`),
+    (suppressedLines) =>
+      log(suppressedLines === 0 ? line : `${line} (${suppressedLines} such lines were held back)`),
     Effect.logDebug(line),
   )
 }

@@ -2,11 +2,11 @@
 import { Clock, Effect } from "effect"
 import type { Refusal, StoreUnavailable } from "../model/Refusal.ts"
 import { Ids } from "../model/Ids.ts"
-import { claimantOf } from "../model/Auth.ts"
+import { toClaimant } from "../model/Auth.ts"
 import type { Caller } from "../model/Auth.ts"
 import { judgeClaim } from "../model/Idempotency.ts"
 import type {
-  FirstShown,
+  FirstAnswer,
   IdempotencyClaim,
   IdempotencyCode,
   IdempotencyKey,
@@ -36,14 +36,14 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
       operation: {
         readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>
         readonly again: (
-          madeIds: ReadonlyArray<number>,
-          shown: FirstShown | undefined,
+          createdIds: ReadonlyArray<number>,
+          firstAnswer: FirstAnswer | undefined,
         ) => Effect.Effect<B, F>
       },
     ): Effect.fn.Return<Repeatable<A | B>, E | F | Refusal<IdempotencyCode> | StoreUnavailable> {
       const { again, work } = operation
       if (requested === null) return { answer: yield* work(null), replayed: false }
-      const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
+      const claim = { ...requested, keyId: toClaimant(caller), token: ids.hex(16) }
       const outcome = yield* store.claimKey(claim, yield* Clock.currentTimeMillis)
       const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
       if (record !== null) {

@@ -75,8 +75,8 @@ export const hasSessionEnded = (
 /** Whether the operator token is still the one that a session or a link was made with. */
 const hasToken = (
   { tokenMark, workspaceId }: Pick<NewBrowserSession, "tokenMark" | "workspaceId">,
-  asked: string | null,
-): boolean => workspaceId !== null || (asked !== null && asked === tokenMark)
+  mark: string | null,
+): boolean => workspaceId !== null || (mark !== null && mark === tokenMark)
 
 /** Whether requests with a session are admitted. */
 export const isSessionValid = (
@@ -99,8 +99,8 @@ export const linkWorks = (
   hasToken(link, tokenMark)
 
 export interface BrowserSessionStore {
-  /** Stores a session. At most `most` of its holder are then valid: the oldest others end. */
-  insert(session: NewBrowserSession, most: number): Effect.Effect<void, StoreUnavailable>
+  /** Stores a session. At most `max` of its holder are then valid: the oldest others end. */
+  insert(session: NewBrowserSession, max: number): Effect.Effect<void, StoreUnavailable>
   /**
    * Begins the session of a link, as `insert` does, and uses the link up, in one atomic step. Null
    * when the code is unknown, used, revoked or late, when an operator's link has another token
@@ -108,7 +108,7 @@ export interface BrowserSessionStore {
    */
   exchange(
     query: Pick<SessionQuery, "hash" | "now" | "tokenMark"> & { readonly codeHash: string },
-    most: number,
+    max: number,
   ): Effect.Effect<BrowserSession | null, StoreUnavailable>
   /**
    * A valid session, with its requests in the clock minute, this one included. Null
@@ -127,7 +127,7 @@ export interface BrowserSessionStore {
    * Guard: the workspace is neither deleted nor disabled, and has fewer than `limit` links that work;
    * null when it fails. The operator's have no limit.
    */
-  insertLink(link: NewSignInLink, most: number): Effect.Effect<SignInLink | null, StoreUnavailable>
+  insertLink(link: NewSignInLink, max: number): Effect.Effect<SignInLink | null, StoreUnavailable>
   /** Links of a workspace, newest first. */
   links(
     workspaceId: WorkspaceId,

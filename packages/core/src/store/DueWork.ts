@@ -101,7 +101,7 @@ export interface DueWork {
    */
   workload(
     now: number,
-    places?: Readonly<Record<SharedWork, Capacity>>,
+    capacity?: Readonly<Record<SharedWork, Capacity>>,
   ): Effect.Effect<Workload, StoreUnavailable>
 }
 

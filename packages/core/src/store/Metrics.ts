@@ -77,10 +77,10 @@ const libraryFaults = byName(platforms, (platform) =>
   ),
 )
 
-const numbersHeld = Metric.gauge("messaging_numbers_held", {
+const ownedNumbers = Metric.gauge("messaging_numbers_held", {
   description: "Live numbers whose connections this worker has.",
 })
-const shardsHeld = Metric.gauge("messaging_shards_held", {
+const ownedShards = Metric.gauge("messaging_shards_held", {
   description: "Shards of live numbers that this worker has.",
 })
 const workers = Metric.gauge("messaging_workers", {
@@ -99,7 +99,7 @@ export const countLibraryFault = (platform: Platform): Effect.Effect<void> =>
   Metric.update(libraryFaults[platform], 1)
 
 export const showNumbersHeld = (numbers: number, shards: number): Effect.Effect<void> =>
-  Effect.andThen(Metric.update(numbersHeld, numbers), Metric.update(shardsHeld, shards))
+  Effect.andThen(Metric.update(ownedNumbers, numbers), Metric.update(ownedShards, shards))
 
 export const showWorkers = (count: number): Effect.Effect<void> => Metric.update(workers, count)
 
@@ -211,7 +211,7 @@ export const countAttempts = (results: ReadonlyArray<DeliveryResult>): Effect.Ef
  * Limit on counted waiting messages and pending deliveries: enough to show trouble, and a backlog
  * of millions costs no more than none.
  */
-export const mostCounted = 50_000
+export const maxCounted = 50_000
 
 export interface NumberCount {
   readonly platform: Platform

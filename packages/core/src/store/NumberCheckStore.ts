@@ -56,7 +56,7 @@ export const canBeAsked = ({ mode }: Pick<NumberCheck, "mode">, lane: Standing):
   mode === "test" || isOpen(lane)
 
 /** Whether a worker may take it up: any may that needs no connection for it. */
-export const isAskedBy = (
+export const isServedBy = (
   { mode, numberId }: Pick<NumberCheck, "mode" | "numberId">,
   { removed }: { readonly removed: boolean },
   owned: Owned,
@@ -81,20 +81,20 @@ export const checkAfter = (
   answered: ReadonlyArray<CheckResultStatus>,
   now: number,
 ): CheckProgress => {
-  const countOf = (status: CheckResultStatus) => answered.filter((one) => one === status).length
+  const getCount = (status: CheckResultStatus) => answered.filter((one) => one === status).length
   const checked = check.checked + answered.length
   const isComplete = checked === check.total
   return {
     checked,
-    registered: check.registered + countOf("registered"),
-    notRegistered: check.notRegistered + countOf("not_registered"),
+    registered: check.registered + getCount("registered"),
+    notRegistered: check.notRegistered + getCount("not_registered"),
     status: isComplete ? "completed" : check.status,
     completedAt: isComplete ? now : null,
   }
 }
 
 /** How long a check and its results can be looked at once it is completed. */
-export const checksKeptMillis = 30 * 24 * 60 * 60 * 1000
+export const checksRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
 export type NewNumberCheck = Pick<
   NumberCheck,
@@ -175,12 +175,12 @@ export const judgeCheck = (
   const { id, lease, phones, tries } = claimed
   const again = (notBefore: number | null, tried: boolean) =>
     ({ _tag: "Again", id, lease, notBefore, tried }) as const
-  const answered = (statusOf: (phone: Phone) => Exclude<CheckResultStatus, "pending">) =>
+  const answered = (getStatus: (phone: Phone) => Exclude<CheckResultStatus, "pending">) =>
     ({
       _tag: "Answered",
       id,
       lease,
-      answers: phones.map((phone) => ({ phone, status: statusOf(phone) })),
+      answers: phones.map((phone) => ({ phone, status: getStatus(phone) })),
     }) as const
   switch (outcome._tag) {
     case "Checked":

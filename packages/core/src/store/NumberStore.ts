@@ -36,7 +36,7 @@ export interface ConnectionReport {
 }
 
 /** A stored report. */
-export interface KeptReport extends ConnectionReport {
+export interface StoredReport extends ConnectionReport {
   readonly reportedAt: number
 }
 
@@ -46,7 +46,7 @@ export interface ConnectionFacts {
   /** When and why its status last changed; null for never. */
   readonly changed: { readonly at: number; readonly reason: ConnectionReason | null } | null
   /** The latest report; null where no process keeps connections or none reported yet. */
-  readonly report: KeptReport | null
+  readonly report: StoredReport | null
   /** Waiting live messages, except the one in flight. */
   readonly waiting: number
   /** Messages sent in the send cap's window. */
@@ -60,7 +60,7 @@ export interface ConnectionFacts {
   /** When the first message of the lane is due; null when none waits. */
   readonly firstDueAt: number | null
   /** See `LaneDue`. */
-  readonly restsUntil: number | null
+  readonly pacedUntil: number | null
   /** Rate-limited until this time, by the current limits. */
   readonly limitedUntil: number | null
   /** The disk lacked room for its first message's file, or the file; it is tried again then. */
@@ -142,11 +142,11 @@ const comesBack = (
 const standing = (
   { changed, number, report }: ConnectionFacts,
   now: number,
-  keepsConnections: boolean,
+  poolsConnections: boolean,
 ): Pick<Connection, "state" | "reason" | "since"> => {
   const since = changed?.at ?? number.createdAt
   const said =
-    keepsConnections && report !== null && report.reportedAt > now - reportLastsMillis
+    poolsConnections && report !== null && report.reportedAt > now - reportLastsMillis
       ? report
       : null
   if (number.status === "disconnected" && !(said !== null && comesBack(said, changed))) {
@@ -158,7 +158,7 @@ const standing = (
     }
   }
   if (number.status === "connecting") return { state: "connecting", reason: null, since }
-  if (!keepsConnections) return { state: "connected", reason: null, since }
+  if (!poolsConnections) return { state: "connected", reason: null, since }
   if (said === null) {
     // Its process is gone, and no other has taken over yet.
     return {
@@ -177,12 +177,16 @@ const standing = (
 const hiddenByStop: ReadonlyArray<ConnectionReason | null> = [null, "connection_lost", "not_linked"]
 
 /** Reasons that keep a Telegram session, for an operator to resume. Others discard it. */
-const keptEnds: ReadonlyArray<ConnectionReason | null> = ["banned", "restricted", "client_outdated"]
+const resumableEnds: ReadonlyArray<ConnectionReason | null> = [
+  "banned",
+  "restricted",
+  "client_outdated",
+]
 
 /** Whether the remote has shut the account out and nothing connects it: a login may replace it. */
 export const isShutOut = (facts: ConnectionFacts, now: number): boolean => {
   const { reason, state } = standing(facts, now, true)
-  return state === "disconnected" && keptEnds.includes(reason)
+  return state === "disconnected" && resumableEnds.includes(reason)
 }
 
 /** When the first waiting message may leave. */
@@ -190,32 +194,32 @@ const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number)
   const { firstDueAt, isDisabled, isSending, pause } = facts
   if (state !== "connected" || isSending || firstDueAt === null) return null
   const stopped = stoppedUntil(pausedUntil(pause, now), isDisabled)
-  const holds = [facts.restsUntil, facts.limitedUntil, facts.noRoomUntil, stopped]
-  const moment = Math.max(now, firstDueAt, ...holds.map((until) => until ?? now))
-  return Number.isFinite(moment) ? moment : null
+  const blocks = [facts.pacedUntil, facts.limitedUntil, facts.noRoomUntil, stopped]
+  const instant = Math.max(now, firstDueAt, ...blocks.map((until) => until ?? now))
+  return Number.isFinite(instant) ? instant : null
 }
 
 /**
  * The state of a number's connection. A pause or disabled workspace is its reason, unless the
- * connection itself has one to fix first. `keepsConnections`: processes keep and report its
+ * connection itself has one to fix first. `poolsConnections`: processes keep and report its
  * connections; a simulated phone is connected when its status says so.
  */
-export const connectionOf = (
+export const toConnection = (
   facts: ConnectionFacts,
   now: number,
-  keepsConnections: boolean,
+  poolsConnections: boolean,
 ): Connection => {
   const { isDisabled, lastSentAt, pause, report, sent, waiting } = facts
-  const known = standing(facts, now, keepsConnections)
+  const known = standing(facts, now, poolsConnections)
   const paused = pausedUntil(pause, now)
   const pauseReason = paused === null ? null : (pause?.reason ?? null)
   const stoppedBy = isDisabled ? "account_disabled" : pauseReason
   return {
     ...known,
     reason: hiddenByStop.includes(known.reason) ? (stoppedBy ?? known.reason) : known.reason,
-    lastSeenAt: keepsConnections ? (report?.lastSeenAt ?? null) : lastSentAt,
+    lastSeenAt: poolsConnections ? (report?.lastSeenAt ?? null) : lastSentAt,
     pausedUntil: paused === null || !Number.isFinite(paused) ? null : paused,
-    reconnects: keepsConnections ? (report?.reconnects ?? 0) : 0,
+    reconnects: poolsConnections ? (report?.reconnects ?? 0) : 0,
     waiting,
     nextSendAt: nextSendAt(facts, known.state, now),
     sent24h: sent,
@@ -226,7 +230,7 @@ export const connectionOf = (
 export interface SealedProxy {
   readonly host: string
   readonly port: number
-  /** Sealed for `proxyPlace`. */
+  /** Sealed for `proxyContext`. */
   readonly url: string
 }
 
@@ -248,7 +252,7 @@ export type NumberInsertion =
   | { readonly _tag: "Inserted"; readonly number: SendingNumber }
   /** The oldest that is the same. */
   | { readonly _tag: "Exists"; readonly id: NumberId }
-  /** The workspace holds as many as it may (`holdsAllNumbers`). */
+  /** The workspace holds as many as it may (`ownsAllNumbers`). */
   | { readonly _tag: "Full" }
 
 /** Each number has one lane, created and removed with it. */

@@ -22,7 +22,7 @@ export interface ProcessStore {
   /** Replaces the process's report. */
   reportProcess(report: ProcessReport): Effect.Effect<void, StoreUnavailable>
   /** By name, at most so many: those that were seen last. */
-  processes(most: number): Effect.Effect<ReadonlyArray<ProcessReport>, StoreUnavailable>
+  processes(max: number): Effect.Effect<ReadonlyArray<ProcessReport>, StoreUnavailable>
   /** Deletes the report of a process that stops. */
   endProcess(name: string): Effect.Effect<void, StoreUnavailable>
   /** Deletes the reports of processes that were not seen since `before`. */
@@ -40,4 +40,4 @@ export const isProcessSilent = (seenAt: number, now: number): boolean =>
   seenAt <= now - processSilentMillis
 
 /** How long a process that stopped without a word is shown. */
-export const processesKeptMillis = 24 * 3_600_000
+export const processesRetentionMillis = 24 * 3_600_000

@@ -18,7 +18,7 @@ import type { SubscriptionStore } from "./SubscriptionStore.ts"
 import type { KeyStore } from "../model/Auth.ts"
 import type { MediaStore } from "../model/Media.ts"
 import type { MessageStore } from "./MessageStore.ts"
-import type { NewsStore } from "./NewsStore.ts"
+import type { ChangeFeedStore } from "./ChangeFeedStore.ts"
 import type { FigureStore } from "../model/HourlyFigures.ts"
 import type { ServiceFigures } from "./Metrics.ts"
 import type { ProcessStore } from "./Processes.ts"
@@ -61,7 +61,7 @@ export class Store
       /** Signed-in browsers of the dashboard, and the links that sign one in. */
       readonly browserSessions: BrowserSessionStore
       /** What open pages are told of. */
-      readonly news: NewsStore
+      readonly news: ChangeFeedStore
       /** What happened in workspaces, counted by hour. */
       readonly figures: FigureStore
       /** Lists of version 1, by offset. */

@@ -9,7 +9,7 @@ import type { StoreUnavailable } from "../model/Refusal.ts"
 export const maximumSubscriptions = 100
 
 /** How long a name stays that no process uses: as long as the events that it would continue with. */
-export const subscriptionsKeptMillis = 30 * 24 * 60 * 60 * 1000
+export const subscriptionsRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
 export interface StoredSubscription {
   /** Position of the last event that was handled. */
@@ -37,7 +37,7 @@ export interface SubscriptionStore {
     readonly until: number
   }): Effect.Effect<StoredSubscription | null, StoreUnavailable>
   /** Writes the position, which never goes back, and renews the lease; false when `lease` is not the latest. */
-  saveSubscription(held: {
+  saveSubscription(subscription: {
     readonly name: string
     readonly lease: number
     readonly reached: number

@@ -24,7 +24,7 @@ export interface Epoch {
 }
 
 /** Whether another epoch may begin without a word that it is meant. */
-export const mayBeginEpoch = ({ epoch, hasAccepted }: Epoch): boolean => epoch === 1 || !hasAccepted
+export const mayStartEpoch = ({ epoch, hasAccepted }: Epoch): boolean => epoch === 1 || !hasAccepted
 
 export interface HeldFilter {
   readonly from: NumberId | null
@@ -37,7 +37,7 @@ export interface HeldFilter {
 }
 
 /** Messages that a process has seen since its last look, and that the store must know. */
-export interface SeenMessages {
+export interface ObservedMessages {
   /** Accepted, and committed. */
   readonly accepted: ReadonlyArray<MessageId>
   /** Ended, and committed. */
@@ -108,7 +108,7 @@ export interface RestoreStore {
    * `maximumInterruptions`. Messages of removed numbers are left to be cancelled. Returns the new
    * epoch; null when another one began meanwhile.
    */
-  beginEpoch(command: {
+  startEpoch(command: {
     readonly epoch: number
     readonly above: number
     readonly now: number
@@ -142,7 +142,7 @@ export interface RestoreStore {
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
   isHeld(id: MessageId): Effect.Effect<boolean, StoreUnavailable>
   /** Null for a store inside this process, which nothing restores under it. */
-  position(seen: SeenMessages): Effect.Effect<StorePosition | null, StoreUnavailable>
+  position(observed: ObservedMessages): Effect.Effect<StorePosition | null, StoreUnavailable>
 }
 
 /**

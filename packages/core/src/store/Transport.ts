@@ -169,15 +169,15 @@ export interface LiveNumber<Open extends LiveConnection> {
    * Whether its status is reported: only after the core accepted the link, and until the number
    * leaves.
    */
-  told: boolean
+  isReported: boolean
   /** Opens when the core lists the open number as disconnected and needs another report. */
   readonly contradicted: Latch.Latch
   /** Its session is to be logged out. */
   leaves: boolean
   /** A pause was seen to keep it away. */
-  isKeptAway: boolean
+  isSuspended: boolean
   /** The core knows that it was given up. */
-  isGivenUp: boolean
+  isAbandoned: boolean
   /** The proxy in use or about to be; undefined before the first connection. */
   proxyUrl: string | null | undefined
   /** The stored, sealed proxy that `proxyUrl` was last compared with; undefined before. */
@@ -193,18 +193,18 @@ export interface LiveNumber<Open extends LiveConnection> {
 /** A number whose connection is about to open. */
 export const newLiveNumber = <Open extends LiveConnection>(
   numberId: NumberId,
-  told: boolean,
+  isReported: boolean,
 ): Effect.Effect<LiveNumber<Open>> =>
   Effect.map(Clock.currentTimeMillis, (since) => ({
     numberId,
     status: { state: "connecting", reason: null, since, lastSeenAt: null, reconnects: 0 },
     open: null,
     turn: Deferred.makeUnsafe(),
-    told,
+    isReported,
     contradicted: Latch.makeUnsafe(false),
     leaves: false,
-    isKeptAway: false,
-    isGivenUp: false,
+    isSuspended: false,
+    isAbandoned: false,
     proxyUrl: undefined,
     proxy: undefined,
     lostAt: null,
@@ -213,7 +213,7 @@ export const newLiveNumber = <Open extends LiveConnection>(
   }))
 
 /** The connection's state and the remote's last word. */
-export const statusOf = <Open extends LiveConnection>({
+export const getStatus = <Open extends LiveConnection>({
   open,
   status,
 }: LiveNumber<Open>): LiveStatus =>
@@ -233,7 +233,7 @@ export const changeStatus = <Open extends LiveConnection>(
 export const closeConnection = <Open extends LiveConnection>(live: LiveNumber<Open>): void => {
   const { open } = live
   if (open === null) return
-  live.status = statusOf(live)
+  live.status = getStatus(live)
   live.open = null
   // Who waited for an opening that was interrupted waits for the next one.
   if (Deferred.isDoneUnsafe(live.turn)) live.turn = Deferred.makeUnsafe()

@@ -99,7 +99,7 @@ export interface WebhookStore {
   /** Stopped ones too; null when unknown or removed. */
   get(scope: WebhookScope, id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
   /** As created, even if removed since; answers a repeat of its creation. */
-  made(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+  created(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
   /** Oldest first, stopped ones only on request. */
   list(
     scope: WebhookScope,
@@ -150,7 +150,7 @@ export interface WebhookStore {
   /** One attempt of that endpoint, with its bodies. */
   attempt(id: WebhookId, attempt: number): Effect.Effect<LoggedDelivery | null, StoreUnavailable>
   /**
-   * Replaces what a change gives; attempts claimed from now on use it. Null when unknown. `made`
+   * Replaces what a change gives; attempts claimed from now on use it. Null when unknown. `created`
    * still answers the endpoint as it was created.
    */
   update(
@@ -264,14 +264,14 @@ export interface DeliveryQueue {
     query: DeliveryQuery,
   ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
   /**
-   * Runs `tell` after each commit of this process that queued deliveries, while the scope is
+   * Runs `notify` after each commit of this process that queued deliveries, while the scope is
    * open. Polling finds those of other processes.
    */
-  whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
+  whenQueued(notify: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
 }
 
 /** How long events and their delivery log stay readable and redeliverable. */
-export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
+export const eventsRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
 export interface OutboxEvent extends Omit<MessageEvent, "id"> {
   /** Position in the outbox, growing. */

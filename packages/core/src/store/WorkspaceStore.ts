@@ -49,17 +49,17 @@ export interface ErasureStore {
    * event that is still to be delivered stays until a later call.
    */
   eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
-  /** Erases the oldest of each workspace's ended test messages, so that at most `most` are left. */
+  /** Erases the oldest of each workspace's ended test messages, so that at most `max` are left. */
   eraseTestMessages(
     workspaces: ReadonlyArray<WorkspaceId>,
-    most: number,
+    max: number,
   ): Effect.Effect<void, StoreUnavailable>
   /**
    * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
    * in them (a message shows its number's phone until it ends; a session is logged out through its
    * proxy), and what first answers have shown of them; of revoked keys name and last address; of removed webhook endpoints all but ids and times.
    */
-  eraseRemoved(kept: RemovalsKept): Effect.Effect<void, StoreUnavailable>
+  eraseRemoved(retention: RemovalsKept): Effect.Effect<void, StoreUnavailable>
   /**
    * Erases everything else of deleted workspaces but ids, times and counts. `workspaces` names a
    * workspace again until nothing of it waits or is in a worker's hands. Each comes with its
@@ -81,7 +81,7 @@ export type WorkspaceChange = Partial<
 >
 
 /** A number that a workspace is to have, as it is made where it is missing. */
-export interface WantedNumber {
+export interface RequestedNumber {
   readonly number: Omit<SendingNumber, "id" | "workspaceId">
   readonly pacing: Pacing | null
 }
@@ -91,12 +91,12 @@ export interface WantedNumber {
  * room for them. A workspace without a plan, or with an unlimited one, may add numbers.
  */
 export const missingNumbers = (
-  wanted: ReadonlyArray<WantedNumber>,
-  present: ReadonlyArray<WantedNumber["number"]>,
+  requested: ReadonlyArray<RequestedNumber>,
+  present: ReadonlyArray<RequestedNumber["number"]>,
   plan: Plan | null,
-): ReadonlyArray<WantedNumber> | null => {
-  const missing: Array<WantedNumber> = []
-  for (const one of wanted) {
+): ReadonlyArray<RequestedNumber> | null => {
+  const missing: Array<RequestedNumber> = []
+  for (const one of requested) {
     const isThere = [...present, ...missing.map(({ number }) => number)].some((other) =>
       isSameNumber(other, one.number),
     )
@@ -119,7 +119,7 @@ export interface WorkspaceStore {
   ensure(
     workspace: NewWorkspace,
     admits: Admits,
-    numbers: ReadonlyArray<WantedNumber>,
+    numbers: ReadonlyArray<RequestedNumber>,
   ): Effect.Effect<Workspace | null, StoreUnavailable>
   /** Null when unknown or deleted. */
   get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>

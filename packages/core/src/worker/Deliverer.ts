@@ -81,8 +81,8 @@ export const nextAttemptAt = (
   const delay = delaysMillis[attempt - 1]
   if (delay === undefined) return null
   const usual = Math.round(delay * (1 + jitterShare * chance))
-  const asked = Math.min(retryAfterMillis ?? 0, 2 * delay)
-  return failedAt + Math.max(usual, asked)
+  const requestedDelay = Math.min(retryAfterMillis ?? 0, 2 * delay)
+  return failedAt + Math.max(usual, requestedDelay)
 }
 
 /**
@@ -109,7 +109,7 @@ const callbackLimits: PostLimits = {
 /** How much of an endpoint's answer the log keeps, in bytes. */
 const loggedBytes = 1024
 
-const webhookLimits: PostLimits = { ...callbackLimits, keptBytes: loggedBytes }
+const webhookLimits: PostLimits = { ...callbackLimits, storedBytes: loggedBytes }
 
 /** The beginning of an answer as the log keeps it; null when it is no text. */
 const loggedText = (beginning: Uint8Array | undefined): string | null => {
@@ -150,7 +150,7 @@ interface MadeCall {
 const isDelivered = (status: number): boolean => status >= 200 && status < 300
 
 /** Null when delivered. `last_delivery.error` has fewer names than an outgoing call. */
-const errorOf = (outcome: CallOutcome): DeliveryError | null => {
+const findError = (outcome: CallOutcome): DeliveryError | null => {
   if (Result.isSuccess(outcome)) return isDelivered(outcome.success.status) ? null : "http_status"
   const reason = outcome.failure
   return reason === "redirects" || reason === "too_large" || reason === "coding"
@@ -158,7 +158,7 @@ const errorOf = (outcome: CallOutcome): DeliveryError | null => {
     : reason
 }
 
-const chanceOf = (ids: typeof Ids.Service): number => Number.parseInt(ids.hex(8), 16) / 2 ** 32
+const drawChance = (ids: typeof Ids.Service): number => Number.parseInt(ids.hex(8), 16) / 2 ** 32
 
 const failedOutcome = (cause: Cause.Cause<EgressError>): Effect.Effect<CallOutcome> =>
   Effect.failCause(cause).pipe(
@@ -202,15 +202,15 @@ const signedCaller = Effect.gen(function* signedCaller() {
   return (request: SignedRequest): Effect.Effect<MadeCall> =>
     Effect.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
-      const made = (outcome: CallOutcome): MadeCall => ({
+      const toCall = (outcome: CallOutcome): MadeCall => ({
         outcome,
         startedAt,
         endedAt: clock.currentTimeMillisUnsafe(),
-        chance: errorOf(outcome) === null ? 0 : chanceOf(ids),
+        chance: findError(outcome) === null ? 0 : drawChance(ids),
       })
       return Effect.matchCauseEffect(post(request, startedAt), {
-        onSuccess: (answer) => Effect.succeed(made(Result.succeed(answer))),
-        onFailure: (cause) => Effect.map(failedOutcome(cause), made),
+        onSuccess: (answer) => Effect.succeed(toCall(Result.succeed(answer))),
+        onFailure: (cause) => Effect.map(failedOutcome(cause), toCall),
       })
     })
 })
@@ -230,7 +230,7 @@ export const judgeCall = (
 ): DeliveryResult => {
   const { endedAt, outcome, startedAt } = call
   const { attempt, id, kind, lease, targetId } = claimed
-  const error = errorOf(outcome)
+  const error = findError(outcome)
   const answer = Result.isSuccess(outcome) ? outcome.success : null
   const retryAfterMillis = parseRetryAfter(answer?.headers["retry-after"], endedAt)
   const failed = { attempt, failedAt: endedAt, retryAfterMillis, chance: call.chance }
@@ -275,8 +275,8 @@ export const makeDeliveryCall = Effect.gen(function* makeDeliveryCall() {
 
   return (claimed: ClaimedDelivery): Effect.Effect<DeliveryResult> => {
     const { body, eventId, url, workspaceId } = claimed
-    return Effect.map(call({ workspaceId, url, eventId, body, ...ofKind(claimed) }), (made) =>
-      judgeCall(claimed, made),
+    return Effect.map(call({ workspaceId, url, eventId, body, ...ofKind(claimed) }), (finished) =>
+      judgeCall(claimed, finished),
     )
   }
 })
@@ -285,7 +285,7 @@ export const makeDeliveryCall = Effect.gen(function* makeDeliveryCall() {
 // attempts it made.
 
 /** Failing endpoints to remember; beyond that, failures are logged again. */
-const mostFailing = 10_000
+const maxFailing = 10_000
 
 interface EndpointWatch {
   /** Remembers the workspace of a failed attempt's endpoint. */
@@ -341,7 +341,7 @@ const makeEndpointWatch: Effect.Effect<EndpointWatch, never, Store> = Effect.gen
     return {
       performed: ({ workspaceId }, { error, kind, targetId }) => {
         if (kind !== "webhook" || error === null || failing.has(targetId)) return
-        if (failing.size >= mostFailing) failing.clear()
+        if (failing.size >= maxFailing) failing.clear()
         failing.set(targetId, { workspaceId, isSaid: false })
       },
       recorded: (results) =>
@@ -376,7 +376,7 @@ const endpointCalls: Capacity = {
 }
 
 /** Callbacks may go anywhere, so claims keep to the workspace's share. */
-const queryOf = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): DeliveryQuery => ({
+const toQuery = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): DeliveryQuery => ({
   ...query,
   perTarget: callsPerTarget,
   callbacks: { limit: limitShared, perWorkspace, held },
@@ -394,18 +394,18 @@ export const makeDeliverer = Effect.gen(function* makeDeliverer() {
   return yield* makeLeasedLoop<ClaimedDelivery, DeliveryResult>({
     work: "deliveries",
     capacity: callbackCalls,
-    capacityOf: ({ kind }) => (kind === "callback" ? callbackCalls : endpointCalls),
+    toCapacity: ({ kind }) => (kind === "callback" ? callbackCalls : endpointCalls),
     whole: receiverCalls.whole,
     batch,
     leaseMillis: deliveryLeaseMillis,
-    workspaceOf: ({ workspaceId }) => workspaceId,
-    claim: (query) => queue.claimDeliveries(queryOf(query)),
+    toWorkspaceId: ({ workspaceId }) => workspaceId,
+    claim: (query) => queue.claimDeliveries(toQuery(query)),
     perform,
     settle: (results) => Effect.tap(queue.settleDeliveries(results), watch.recorded(results)),
     refill: {
       settleAndClaim: (results, query) =>
         Effect.tap(
-          queue.settleAndClaimDeliveries(results, queryOf(query)),
+          queue.settleAndClaimDeliveries(results, toQuery(query)),
           watch.recorded(results),
         ),
       isPutOff: (result) => result.nextAttemptAt !== null,

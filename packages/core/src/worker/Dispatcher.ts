@@ -17,7 +17,7 @@ import {
   markMissingFiles,
   MediaFiles,
   MediaLinks,
-  mediaTypeOf,
+  toMediaType,
   whyUnsendable,
 } from "../model/Media.ts"
 import type {
@@ -34,7 +34,7 @@ import type { Message, MessageError, QuotaLimit } from "../model/Message.ts"
 import type { MessageStore } from "../store/MessageStore.ts"
 import { throttled } from "../service/logThrottled.ts"
 import { Numbers } from "../service/Numbers.ts"
-import { drawRestMillis } from "../model/Pacing.ts"
+import { drawPauseMillis } from "../model/Pacing.ts"
 import { failuresAfter, pausedUntil } from "../model/SendingNumber.ts"
 import type { Platform } from "../model/SendingNumber.ts"
 import { WakeUp } from "../store/DueWork.ts"
@@ -53,7 +53,7 @@ import type {
   Settlement,
   UnfinishedAttempt,
 } from "../model/Lane.ts"
-import { targetOf } from "../model/Recipient.ts"
+import { toTarget } from "../model/Recipient.ts"
 import { isOwned } from "../model/Shards.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
@@ -68,14 +68,14 @@ import { Store } from "../store/Store.ts"
 /** How to fetch a link when its message is sent (contract: Media links). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100_000_000,
-  inWords: "100 MB",
-  placeWaitMillis: 30_000,
+  asText: "100 MB",
+  slotWaitMillis: 30_000,
 }
 
 const logWaiting = (error: MediaFilesError) =>
   Effect.logWarning("a message waits for its media file", error)
 
-const isGone = ({ reason }: MediaFilesError): boolean => reason === "not_found"
+const isMissing = ({ reason }: MediaFilesError): boolean => reason === "not_found"
 
 export class NoRoom extends Data.TaggedError("NoRoom") {
   override get message() {
@@ -84,7 +84,9 @@ export class NoRoom extends Data.TaggedError("NoRoom") {
 }
 
 /** The disk does not give the file at present. */
-export class FileAway extends Data.TaggedError("FileAway")<{ readonly cause: MediaFilesError }> {
+export class FileUnavailable extends Data.TaggedError("FileAway")<{
+  readonly cause: MediaFilesError
+}> {
   override get message() {
     return "the file cannot be read at present"
   }
@@ -98,7 +100,7 @@ export class OutgoingMediaSource extends Context.Service<
       reference: MediaReference,
     ): Effect.Effect<
       OutgoingMedia,
-      MediaUnavailable | LinksBusy | NoRoom | FileAway | StoreUnavailable,
+      MediaUnavailable | LinksBusy | NoRoom | FileUnavailable | StoreUnavailable,
       Scope.Scope
     >
   }
@@ -115,7 +117,7 @@ export class OutgoingMediaSource extends Context.Service<
         stored: StoredContent,
         { fileName, mimeType }: Pick<MediaFile, "fileName" | "mimeType">,
       ): OutgoingMedia => ({
-        type: reference.type ?? mediaTypeOf(mimeType),
+        type: reference.type ?? toMediaType(mimeType),
         fileName: reference.fileName ?? fileName,
         mimeType,
         size: stored.size,
@@ -138,11 +140,11 @@ export class OutgoingMediaSource extends Context.Service<
           const reason = whyUnsendable(reference.type, file)
           if (reason !== undefined) return yield* unavailable(reason)
           const stored = yield* files.open(file.storageKey).pipe(
-            Effect.tapError((error) => (isGone(error) ? Effect.void : logWaiting(error))),
+            Effect.tapError((error) => (isMissing(error) ? Effect.void : logWaiting(error))),
             Effect.mapError((error) =>
-              isGone(error)
+              isMissing(error)
                 ? unavailable("The media file could not be read.")
-                : new FileAway({ cause: error }),
+                : new FileUnavailable({ cause: error }),
             ),
           )
           return outgoing(reference, stored, file)
@@ -262,8 +264,10 @@ export const lastCheck = (
   }
   // It may have left: `cancelled` or `expired` could be untrue, and sending again would break the
   // promise.
-  const givenUp = !dropsCopies || interruptions >= maximumInterruptions
-  return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome } : undefined
+  const abandoned = !dropsCopies || interruptions >= maximumInterruptions
+  return removed || over || abandoned
+    ? { trigger: "send_failed", error: unknownOutcome }
+    : undefined
 }
 
 // One attempt: last check, open the media, call the transport, settle.
@@ -275,24 +279,30 @@ export const lastCheck = (
 const pauseMillis = 1000
 
 /** An attempt, and the media type it found, if any. */
-interface Made {
+interface AttemptResult {
   readonly outcome: AttemptOutcome
   readonly mediaType: MediaType | null
 }
 
-const made = (outcome: AttemptOutcome, mediaType: MediaType | null = null): Made => ({
+const attemptResult = (
+  outcome: AttemptOutcome,
+  mediaType: MediaType | null = null,
+): AttemptResult => ({
   outcome,
   mediaType,
 })
 
-const postponed = made({ _tag: "Postponed", afterMillis: pauseMillis })
+const postponed = attemptResult({ _tag: "Postponed", afterMillis: pauseMillis })
 
 const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
   const line = "the disk has no room for the file of a message; its number rests"
   return throttled(
     line,
-    (heldBack) =>
-      Effect.annotateLogs(Effect.logWarning(line), { number: number.id, held_back: heldBack }),
+    (suppressedLines) =>
+      Effect.annotateLogs(Effect.logWarning(line), {
+        number: number.id,
+        held_back: suppressedLines,
+      }),
     Effect.annotateLogs(Effect.logDebug(line), { number: number.id }),
   )
 }
@@ -369,13 +379,13 @@ const again = (
  * What the attempt changes in the lane: the remote's requested wait, else the pacing rest; and
  * the failures.
  */
-const aftermathOf = (
+const toAftermath = (
   { ids }: Attempts,
   { noRoomInARow, pacing, strikes }: ClaimedMessage,
   outcome: AttemptOutcome,
   now: number,
 ): Aftermath => {
-  const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawRestMillis(pacing, ids)
+  const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawPauseMillis(pacing, ids)
   const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
   return {
     notBefore: waits === 0 ? null : now + waits,
@@ -394,7 +404,7 @@ const handOver = (
     transports[number.platform].send({
       numberId: number.id,
       transportId: message.transportId,
-      to: targetOf(message.to),
+      to: toTarget(message.to),
       text: message.text,
       media,
       mayHaveLeft: isOutcomeUnknown({ interruptions }),
@@ -412,8 +422,8 @@ const mayStillSend = Effect.fnUntraced(function* mayStillSend(
   { numberStore, sendCap }: Attempts,
   { message, number }: ClaimedMessage,
 ) {
-  const asked = yield* Clock.currentTimeMillis
-  const facts = yield* numberStore.connection(message.workspaceId, number.id, asked, sendCap)
+  const readAt = yield* Clock.currentTimeMillis
+  const facts = yield* numberStore.connection(message.workspaceId, number.id, readAt, sendCap)
   const now = yield* Clock.currentTimeMillis
   return facts !== null && stoppedUntil(pausedUntil(facts.pause, now), facts.isDisabled) === null
 })
@@ -422,29 +432,29 @@ const handOverWith = (
   attempts: Attempts,
   claimed: ClaimedMessage,
   media: MediaReference,
-): Effect.Effect<Made> =>
+): Effect.Effect<AttemptResult> =>
   Effect.scoped(
     Effect.gen(function* send() {
       const outgoing = yield* attempts.sources.open(claimed.message, media)
       // The fetch took time: the number may have been stopped, and the message may have expired.
       const maySend = yield* mayStillSend(attempts, claimed)
       const now = yield* Clock.currentTimeMillis
-      if (hasExpired(claimed.message, now)) return made({ _tag: "TooLate" }, outgoing.type)
+      if (hasExpired(claimed.message, now)) return attemptResult({ _tag: "TooLate" }, outgoing.type)
       if (!maySend) return postponed
-      return made(yield* handOver(attempts, claimed, outgoing), outgoing.type)
+      return attemptResult(yield* handOver(attempts, claimed, outgoing), outgoing.type)
     }),
   ).pipe(
     Effect.catchTags({
       MediaUnavailable: ({ message: reason }) =>
         Effect.succeed(
-          made({
+          attemptResult({
             _tag: "Unsendable",
             error: { code: "media_unavailable", message: reason },
           }),
         ),
       LinksBusy: () => Effect.succeed(postponed),
-      NoRoom: () => Effect.as(logNoRoom(claimed), made({ _tag: "NoRoom" })),
-      FileAway: () => Effect.succeed(made({ _tag: "FileAway" })),
+      NoRoom: () => Effect.as(logNoRoom(claimed), attemptResult({ _tag: "NoRoom" })),
+      FileAway: () => Effect.succeed(attemptResult({ _tag: "FileAway" })),
       StoreUnavailable: () => Effect.succeed(postponed),
     }),
     Effect.annotateLogs({ message_id: claimed.message.id, number: claimed.number.id }),
@@ -461,12 +471,14 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
   const { media } = claimed.message
   const { mediaType, outcome } = yield* (
     media === null
-      ? Effect.map(handOver(attempts, claimed, null), (told) => made(told))
+      ? Effect.map(handOver(attempts, claimed, null), (attemptOutcome) =>
+          attemptResult(attemptOutcome),
+        )
       : handOverWith(attempts, claimed, media)
   ).pipe(
     // An adapter's bug: the message may have left.
     Effect.catchDefect((defect) =>
-      Effect.as(Effect.logError("an attempt failed", defect), made({ _tag: "Unknown" })),
+      Effect.as(Effect.logError("an attempt failed", defect), attemptResult({ _tag: "Unknown" })),
     ),
   )
   const now = yield* Clock.currentTimeMillis
@@ -474,7 +486,7 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
     yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
   }
   const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
-  const aftermath = aftermathOf(attempts, claimed, outcome, now)
+  const aftermath = toAftermath(attempts, claimed, outcome, now)
   if (verdict._tag === "End") {
     const shown = yield* marked(attempts, claimed, verdict.ending)
     return settlement(
@@ -510,7 +522,7 @@ export const makeAttempt = Effect.map(
   (attempts) => (claimed: ClaimedMessage) => attempt(attempts, claimed),
 )
 
-const leasesOf = (claimed: ReadonlyArray<ClaimedMessage>) =>
+const getLeases = (claimed: ReadonlyArray<ClaimedMessage>) =>
   claimed.map(({ lease, number }) => ({ lease, numberId: number.id }))
 
 /** Lanes of one claim. */
@@ -526,10 +538,10 @@ const nextOfTurn = (
 ): ReadonlyArray<
   readonly [ClaimedMessage, { readonly claimed: ClaimedMessage; readonly leaseUntil: number }]
 > => {
-  const place = claimed.rest.findIndex(({ id }) => id === next?.messageId)
-  const message = claimed.rest[place]
+  const index = claimed.rest.findIndex(({ id }) => id === next?.messageId)
+  const message = claimed.rest[index]
   if (next === undefined || message === undefined) return []
-  const following = { ...claimed, message, rest: claimed.rest.slice(place + 1) }
+  const following = { ...claimed, message, rest: claimed.rest.slice(index + 1) }
   return [[claimed, { claimed: following, leaseUntil: next.leaseUntil }]]
 }
 
@@ -566,7 +578,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     capacity: sharedLimits.lanes,
     batch: claimBatch,
     leaseMillis: laneLeaseMillis,
-    workspaceOf: ({ message }) => message.workspaceId,
+    toWorkspaceId: ({ message }) => message.workspaceId,
     owned: ownership.owned,
     claim: (query) =>
       Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
@@ -583,12 +595,12 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       endingTurn: (one) => ({ ...one, endsTurn: true }),
     },
     reclaim: Effect.fnUntraced(function* reclaim(claimed, leaseUntil) {
-      const kept = yield* lanes.renew(leasesOf(claimed), leaseUntil)
+      const renewed = yield* lanes.renew(getLeases(claimed), leaseUntil)
       // The claim's facts are as old as its answer is late: the number may have been stopped since.
       const left: Array<ClaimedMessage> = []
       const stopped: Array<Settlement> = []
       for (const each of claimed) {
-        if (!kept.has(each.number.id)) continue
+        if (!renewed.has(each.number.id)) continue
         if (yield* mayStillSend(attempts, each)) left.push(each)
         else stopped.push(again(each, noAftermath, null))
       }
@@ -596,7 +608,8 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       return left
     }),
     // An attempt without its lease continues: the transport may have the message by now.
-    renew: (held, leaseUntil) => Effect.as(lanes.renew(leasesOf(held), leaseUntil), []),
+    renew: (claimedMessages, leaseUntil) =>
+      Effect.as(lanes.renew(getLeases(claimedMessages), leaseUntil), []),
   })
 })
 
@@ -614,7 +627,7 @@ const makeEndingLoop = (
     store: MessageStore,
     now: number,
   ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>,
-  endingOf: (message: Message) => Ending,
+  toEnding: (message: Message) => Ending,
 ) =>
   Effect.gen(function* makeLoop() {
     const store = (yield* Store).messages
@@ -627,7 +640,7 @@ const makeEndingLoop = (
       const now = yield* Clock.currentTimeMillis
       const messages = yield* markMissing(yield* due(store, now))
       const changes = messages.flatMap(
-        (message) => endMessage(message, endingOf(message), eventId(ids, now), now, link) ?? [],
+        (message) => endMessage(message, toEnding(message), eventId(ids, now), now, link) ?? [],
       )
       if (changes.length === 0) return 0
       const ended = yield* store.end(changes, { passesOver: true })
@@ -656,7 +669,7 @@ const failingTestPhones: Readonly<Record<string, MessageError>> = {
 
 /** How a due test message ends (contract: Test mode). */
 const testEnding = (message: Pick<Message, "to">): Ending => {
-  const target = targetOf(message.to)
+  const target = toTarget(message.to)
   const error = target.kind === "phone" ? failingTestPhones[target.phone] : undefined
   return error === undefined ? { trigger: "send_succeeded" } : { trigger: "send_failed", error }
 }

@@ -3,18 +3,18 @@
  * runs seldom; several workers may run it at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { subscriptionsKeptMillis } from "../store/SubscriptionStore.ts"
+import { subscriptionsRetentionMillis } from "../store/SubscriptionStore.ts"
 import { forgetBrowserSessions } from "../service/BrowserSessions.ts"
-import { eventsKeptMillis } from "../store/WebhookStore.ts"
+import { eventsRetentionMillis } from "../store/WebhookStore.ts"
 import { makeMediaSweep } from "../service/MediaDirectory.ts"
 import { makeErasure, makeOrphaned } from "../service/Workspaces.ts"
-import { checksKeptMillis } from "../store/NumberCheckStore.ts"
-import { figuresKeptMillis } from "../model/HourlyFigures.ts"
+import { checksRetentionMillis } from "../store/NumberCheckStore.ts"
+import { figuresRetentionMillis } from "../model/HourlyFigures.ts"
 import { logFailure } from "../service/logThrottled.ts"
-import { processesKeptMillis } from "../store/Processes.ts"
+import { processesRetentionMillis } from "../store/Processes.ts"
 import { countFigures } from "../service/WorkspaceFigures.ts"
 import { WakeUp } from "../store/DueWork.ts"
-import { runsKeptMillis } from "../model/Reminder.ts"
+import { runsRetentionMillis } from "../model/Reminder.ts"
 import { DeferrableSleep } from "../model/Time.ts"
 import { runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
@@ -23,11 +23,11 @@ import { Store } from "../store/Store.ts"
  * Milliseconds of service time between rounds. A clock that is moved on does not stop for a round; one
  * follows.
  */
-export const HousekeepingRest = Context.Reference<number>("core/HousekeepingRest", {
+export const HousekeepingInterval = Context.Reference<number>("core/HousekeepingInterval", {
   defaultValue: () => 600_000,
 })
 
-const rest = Effect.flatMap(HousekeepingRest, (millis) =>
+const rest = Effect.flatMap(HousekeepingInterval, (millis) =>
   Effect.provideService(Effect.sleep(millis), DeferrableSleep, true),
 )
 
@@ -64,14 +64,14 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
     const tasks = [
       // First: what is erased counts all the same.
       Effect.provideService(countFigures, Store, store),
-      figures.forgetFigures(now - figuresKeptMillis),
-      system.forgetProcesses(now - processesKeptMillis),
+      figures.forgetFigures(now - figuresRetentionMillis),
+      system.forgetProcesses(now - processesRetentionMillis),
       idempotency.forgetVoidClaims(now),
-      webhooks.forgetAttempts(now - eventsKeptMillis),
-      webhooks.forgetEvents(now - eventsKeptMillis),
-      webhooks.forgetSubscriptions(now - subscriptionsKeptMillis),
-      reminders.forget(now - runsKeptMillis),
-      checks.forget(now - checksKeptMillis),
+      webhooks.forgetAttempts(now - eventsRetentionMillis),
+      webhooks.forgetEvents(now - eventsRetentionMillis),
+      webhooks.forgetSubscriptions(now - subscriptionsRetentionMillis),
+      reminders.forget(now - runsRetentionMillis),
+      checks.forget(now - checksRetentionMillis),
       forgetSessions,
       sweepMedia,
       // Last: it deletes records of files whose bytes are gone by now.

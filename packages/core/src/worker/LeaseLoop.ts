@@ -47,23 +47,23 @@ interface LoopOptions<E, R> {
  * How long the loops of a worker share one look, in real milliseconds. Shorter than a poll, so that
  * no loop sees a state older than its own last look.
  */
-const sharedLookMillis = 100
+const sharedCheckMillis = 100
 
 /** The store for the loops of one worker, which share their looks at what is due. */
 export const sharedStore = Effect.gen(function* sharedStore() {
   const store = yield* Store
   const { stopwatch } = yield* RealTime
   let age = () => Infinity
-  const look = Effect.flatMap(stopwatch, (since) => {
+  const check = Effect.flatMap(stopwatch, (since) => {
     age = since
     return store.queue.earliestDue()
   })
-  const [earliest, forget] = yield* Effect.cachedInvalidateWithTTL(look, Duration.infinity)
+  const [earliest, forget] = yield* Effect.cachedInvalidateWithTTL(check, Duration.infinity)
   return Store.of({
     ...store,
     queue: {
       ...store.queue,
-      earliestDue: () => (age() < sharedLookMillis ? earliest : Effect.andThen(forget, earliest)),
+      earliestDue: () => (age() < sharedCheckMillis ? earliest : Effect.andThen(forget, earliest)),
     },
   })
 })
@@ -72,14 +72,14 @@ export const sharedStore = Effect.gen(function* sharedStore() {
  * Returns when another process may have made work: the earliest moment changed or has come.
  * Otherwise a look would find nothing new.
  */
-const untilNews = (status: DueWork, work: Work, poll: Duration.Input, known?: number | null) => {
-  let seen = known
-  return Effect.gen(function* news() {
+const untilChange = (status: DueWork, work: Work, poll: Duration.Input, known?: number | null) => {
+  let lastDue = known
+  return Effect.gen(function* change() {
     for (;;) {
       yield* sleep(poll)
       const { [work]: due } = yield* status.earliestDue()
-      const isNew = due !== seen || (due !== null && due <= (yield* Clock.currentTimeMillis))
-      seen = due
+      const isNew = due !== lastDue || (due !== null && due <= (yield* Clock.currentTimeMillis))
+      lastDue = due
       if (isNew) return
     }
   })
@@ -104,23 +104,23 @@ const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
 ) {
   const status = (yield* Store).queue
   const { poll } = yield* WakeUp
-  const news =
-    poll === null ? Effect.never : untilNews(status, work, poll, isNothing ? null : undefined)
-  for (let looks = 0; !latch.isOpen(); looks++) {
+  const change =
+    poll === null ? Effect.never : untilChange(status, work, poll, isNothing ? null : undefined)
+  for (let checks = 0; !latch.isOpen(); checks++) {
     const mine = owned === undefined ? "all" : yield* owned
-    const isKnown = isNothing && looks === 0
+    const isKnown = isNothing && checks === 0
     const due = isKnown ? null : yield* status.nextDue(work, saturated?.() ?? [], mine)
     const now = yield* Clock.currentTimeMillis
     if (due !== null && due <= now) {
       // Due, yet this round found nothing: another worker has it.
-      if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
+      if (checks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
       return
     }
-    const moment =
+    const instant =
       due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), clockJumped)
     const polled = yield* Effect.raceFirst(
-      Effect.as(Effect.raceFirst(moment, latch.await), false),
-      Effect.as(news, true),
+      Effect.as(Effect.raceFirst(instant, latch.await), false),
+      Effect.as(change, true),
     )
     if (!polled) return
   }
@@ -132,12 +132,12 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
     Effect.gen(function* loop() {
       const latch = options.latch ?? (yield* (yield* WakeUp).latch(options.work))
       let pause = firstPauseMillis
-      let hasBegun = false
+      let hasStarted = false
       const round = Effect.gen(function* round() {
         // Reset before looking: work that arrives meanwhile wakes the loop again.
         yield* latch.close
-        const isNothing = !hasBegun && (yield* isNothingYet(options.work))
-        hasBegun = true
+        const isNothing = !hasStarted && (yield* isNothingYet(options.work))
+        hasStarted = true
         const found = !isNothing && (yield* options.runOnce)
         if (!found) yield* untilNext(options, latch, isNothing)
         pause = firstPauseMillis
@@ -197,17 +197,17 @@ export interface LeasedWork<Claimed, Result> {
   /** How much a worker holds at once, in all and of one workspace. Claims keep to it. */
   readonly capacity: Capacity
   /** The capacity of a piece of work, when claims bring several kinds. Default: `capacity`. */
-  capacityOf?(claimed: Claimed): Capacity
+  toCapacity?(claimed: Claimed): Capacity
   /** How much a worker holds of all kinds together. Default: that of `capacity`. */
   readonly whole?: number
   readonly batch: number
   /** How long a claim outlives its worker, in service time. */
   readonly leaseMillis: number
-  workspaceOf(claimed: Claimed): WorkspaceId
+  toWorkspaceId(claimed: Claimed): WorkspaceId
   /** `held`: what the worker already holds. */
   claim(
     query: LeaseQuery,
-    held: Iterable<Claimed>,
+    inFlight: Iterable<Claimed>,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   perform(claimed: Claimed): Effect.Effect<Result>
   /** Settles results; `ended` is the work of each. Returns nothing where all is settled and over. */
@@ -235,7 +235,7 @@ export interface LeasedWork<Claimed, Result> {
   }
   /** Renews leases of long work. Returns lost ones, to interrupt. */
   renew?(
-    held: ReadonlyArray<Claimed>,
+    inFlight: ReadonlyArray<Claimed>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   /**
@@ -251,7 +251,7 @@ export interface LeasedWork<Claimed, Result> {
   /** Other work of each round; true if there was any. */
   readonly alsoEachRound?: Effect.Effect<boolean, StoreUnavailable>
   /** Releases interrupted work of a stopping worker, so that others may take it. */
-  release?(held: ReadonlyArray<Claimed>): Effect.Effect<void, StoreUnavailable>
+  release?(inFlight: ReadonlyArray<Claimed>): Effect.Effect<void, StoreUnavailable>
 }
 
 export interface LeasedLoop {
@@ -268,7 +268,7 @@ export interface LeasedLoop {
 }
 
 /** The work that one running loop holds. */
-interface Held<Claimed, Result> {
+interface LoopState<Claimed, Result> {
   readonly leased: LeasedWork<Claimed, Result>
   /** Wakes the loops of all workers. */
   readonly wake: Effect.Effect<void>
@@ -294,13 +294,13 @@ interface Held<Claimed, Result> {
   stopping: boolean
 }
 
-const makeHeld = Effect.fnUntraced(function* makeHeld<Claimed, Result>(
+const makeLoopState = Effect.fnUntraced(function* makeLoopState<Claimed, Result>(
   leased: LeasedWork<Claimed, Result>,
 ) {
   const wakeUp = yield* WakeUp
   const { capacity, work } = leased
   const shared = makeRejectingBulkhead<WorkspaceId>(capacity)
-  const loop: Held<Claimed, Result> = {
+  const loop: LoopState<Claimed, Result> = {
     leased,
     wake: wakeUp.wake(work),
     latch: yield* wakeUp.latch(work),
@@ -321,21 +321,21 @@ const makeHeld = Effect.fnUntraced(function* makeHeld<Claimed, Result>(
   return loop
 })
 
-const poolOf = <Claimed, Result>(
-  { leased, pools }: Held<Claimed, Result>,
+const getPool = <Claimed, Result>(
+  { leased, pools }: LoopState<Claimed, Result>,
   claimed: Claimed,
 ): RejectingBulkhead<WorkspaceId> => {
-  const kind = leased.capacityOf?.(claimed) ?? leased.capacity
+  const kind = leased.toCapacity?.(claimed) ?? leased.capacity
   const pool = pools.get(kind) ?? makeRejectingBulkhead(kind)
   if (!pools.has(kind)) pools.set(kind, pool)
   return pool
 }
 
-const uncount = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) =>
-  poolOf(loop, claimed).releaseShare(loop.leased.workspaceOf(claimed))
+const uncount = <Claimed, Result>(loop: LoopState<Claimed, Result>, claimed: Claimed) =>
+  getPool(loop, claimed).releaseShare(loop.leased.toWorkspaceId(claimed))
 
 /** How much more the worker may hold, up to one batch. `freed`: work about to be released. */
-const roomOf = <Claimed, Result>({ held, leased }: Held<Claimed, Result>, freed = 0) =>
+const freeCapacity = <Claimed, Result>({ held, leased }: LoopState<Claimed, Result>, freed = 0) =>
   Math.min(leased.batch, (leased.whole ?? leased.capacity.whole) - held.size + freed)
 
 /**
@@ -344,13 +344,13 @@ const roomOf = <Claimed, Result>({ held, leased }: Held<Claimed, Result>, freed 
  * the share then does not begin; it is handed out again when its lease ends.
  */
 const hold = <Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   claimed: ReadonlyArray<Claimed>,
   now: number,
 ): ReadonlyArray<Claimed> => {
   const { held, holding, idle, leased, turnsSince } = loop
   const mayBegin = claimed.filter((each) =>
-    poolOf(loop, each).tryAcquireShare(leased.workspaceOf(each)),
+    getPool(loop, each).tryAcquireShare(leased.toWorkspaceId(each)),
   )
   for (const each of mayBegin) {
     held.set(each, null)
@@ -367,7 +367,7 @@ const hold = <Claimed, Result>(
  * Frees capacity once work is settled. Where a settlement also claims, the store counts unsettled
  * work and the worker only what runs.
  */
-const release = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
+const release = <Claimed, Result>(loop: LoopState<Claimed, Result>, claimed: Claimed) => {
   const { held, idle, leased, turnsSince } = loop
   turnsSince.delete(claimed)
   if (!held.delete(claimed)) return
@@ -377,7 +377,7 @@ const release = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed)
 
 /** Holds what follows in a turn, in the place of what ended. False where that is no longer held. */
 const replace = <Claimed, Result>(
-  { held, turnsSince }: Held<Claimed, Result>,
+  { held, turnsSince }: LoopState<Claimed, Result>,
   ended: Claimed,
   next: Claimed,
 ): boolean => {
@@ -391,11 +391,11 @@ const replace = <Claimed, Result>(
 
 /** Whether other work of that workspace may wait for a place. */
 const isCrowded = <Claimed, Result>(
-  { held, leased, shared }: Held<Claimed, Result>,
+  { held, leased, shared }: LoopState<Claimed, Result>,
   claimed: Claimed,
 ): boolean =>
   held.size >= (leased.whole ?? leased.capacity.whole) ||
-  (shared.shares.get(leased.workspaceOf(claimed)) ?? 0) >= leased.capacity.share.most
+  (shared.shares.get(leased.toWorkspaceId(claimed)) ?? 0) >= leased.capacity.share.most
 
 /** What a claim asks for. `held`: the shares that count against it. */
 const leaseQuery = <Claimed, Result>(
@@ -439,7 +439,7 @@ const stillLeased = Effect.fnUntraced(function* stillLeased<Claimed, Result>(
  * not see each other's work.
  */
 const claimWith = <Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   limit: number,
   claim: (query: LeaseQuery) => Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>,
 ) =>
@@ -453,8 +453,8 @@ const claimWith = <Claimed, Result>(
       const { leased, shared } = loop
       let room = alone ? leased.capacity.whole : 0
       for (const count of shared.shares.values()) room -= count
-      const turn = leased.turns?.most ?? 1
-      return leaseQuery(leased, limit, Math.max(0, room), shared.shares, turn).pipe(
+      const iteration = leased.turns?.most ?? 1
+      return leaseQuery(leased, limit, Math.max(0, room), shared.shares, iteration).pipe(
         Effect.flatMap((query) =>
           Effect.flatMap(claim(query), (claimed) =>
             Effect.map(stillLeased(leased, claimed, query.leaseUntil), (left) =>
@@ -471,7 +471,7 @@ const claimWith = <Claimed, Result>(
   )
 
 const addResult = <Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   claimed: Claimed,
   result: Result,
 ) => {
@@ -482,7 +482,7 @@ const addResult = <Claimed, Result>(
 }
 
 const end = <Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   claimed: Claimed,
   exit: Exit.Exit<Result>,
 ) => {
@@ -495,7 +495,7 @@ const end = <Claimed, Result>(
   fork(Effect.andThen(Effect.logError("worker task failed", exit.cause), wake))
 }
 
-const begin = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
+const begin = <Claimed, Result>(loop: LoopState<Claimed, Result>, claimed: Claimed) => {
   const { fork, held, leased } = loop
   if (!held.has(claimed)) return
   const fiber = fork(leased.perform(claimed))
@@ -503,22 +503,22 @@ const begin = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) =
   fiber.addObserver((exit) => end(loop, claimed, exit))
 }
 
-const beginAll = <Claimed, Result>(
-  loop: Held<Claimed, Result>,
+const startAll = <Claimed, Result>(
+  loop: LoopState<Claimed, Result>,
   claimed: ReadonlyArray<Claimed>,
 ) => {
   for (const each of claimed) begin(loop, each)
 }
 
 /** Claims and begins what is due; true when more may be due. */
-const claimMore = <Claimed, Result>(loop: Held<Claimed, Result>) =>
+const claimMore = <Claimed, Result>(loop: LoopState<Claimed, Result>) =>
   Effect.gen(function* claim() {
     const { held, leased } = loop
-    const room = roomOf(loop)
+    const room = freeCapacity(loop)
     loop.wasFull = room <= 0
     if (room <= 0) return false
     const claimed = yield* claimWith(loop, room, (query) => leased.claim(query, held.keys()))
-    beginAll(loop, claimed)
+    startAll(loop, claimed)
     // Fewer than requested: nothing else is both due and free.
     loop.wasFull = claimed.length === room
     return loop.wasFull
@@ -529,7 +529,7 @@ const claimMore = <Claimed, Result>(loop: Held<Claimed, Result>) =>
 
 /** Results of turns that this worker does not go on with: it stops, others wait, or the work is not its own. */
 const endTurns = Effect.fnUntraced(function* endTurns<Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   { endingTurn, mayGoOn }: NonNullable<LeasedWork<Claimed, Result>["turns"]>,
   ended: ReadonlyArray<Claimed>,
   results: ReadonlyArray<Result>,
@@ -552,7 +552,7 @@ const endTurns = Effect.fnUntraced(function* endTurns<Claimed, Result>(
  * answers. Returns what it claimed and what the settlement left behind.
  */
 const settleBatch = Effect.fnUntraced(function* settleBatch<Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   settling: ReadonlyArray<Result>,
   ended: ReadonlyArray<Claimed>,
   room: number,
@@ -562,8 +562,8 @@ const settleBatch = Effect.fnUntraced(function* settleBatch<Claimed, Result>(
   let left: SettledWork<Claimed, Result> = { blockedByLock: [], next: new Map(), comesAgain: true }
   const settleOnly = Effect.map(
     Effect.suspend(() => leased.settle(settling, ended)),
-    (told): ReadonlyArray<Claimed> => {
-      left = told ?? left
+    (settledWork): ReadonlyArray<Claimed> => {
+      left = settledWork ?? left
       return []
     },
   )
@@ -588,7 +588,7 @@ const settleBatch = Effect.fnUntraced(function* settleBatch<Claimed, Result>(
  * another worker may have it.
  */
 const takeNext = Effect.fnUntraced(function* takeNext<Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   next: SettledWork<Claimed, Result>["next"],
 ) {
   const following: Array<Claimed> = []
@@ -611,7 +611,7 @@ const takeNext = Effect.fnUntraced(function* takeNext<Claimed, Result>(
 
 /** A result that another transaction blocks keeps its capacity but delays no other settlement. */
 const settleLater = <Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   claimed: Claimed,
   result: Result,
 ) => {
@@ -621,7 +621,7 @@ const settleLater = <Claimed, Result>(
 
 /** Settles what ended, and begins what the settlement claimed. */
 const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
 ) {
   const { fork, hasEnded, latch, wake } = loop
   const { refill, turns } = loop.leased
@@ -629,11 +629,11 @@ const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
   // Let work that ends in the same moment join.
   yield* Effect.yieldNow
   hasEnded.closeUnsafe()
-  const { ended, results: told } = loop
+  const { ended, results: received } = loop
   loop.ended = []
   loop.results = []
-  const results = turns === undefined ? told : yield* endTurns(loop, turns, ended, told)
-  const room = roomOf(loop, ended.length)
+  const results = turns === undefined ? received : yield* endTurns(loop, turns, ended, received)
+  const room = freeCapacity(loop, ended.length)
   const { claimed, left } = yield* settleBatch(loop, results, ended, room)
   // A stopping worker ends once it holds nothing.
   if (loop.stopping) yield* wake
@@ -651,8 +651,8 @@ const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
   }
   const next = yield* takeNext(loop, left.next)
   const beginning = Effect.sync(() => {
-    beginAll(loop, claimed)
-    beginAll(loop, next)
+    startAll(loop, claimed)
+    startAll(loop, next)
   })
   // Starting many calls takes long: send the results to the store first.
   if (loop.results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginning))
@@ -670,7 +670,7 @@ const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
 })
 
 /** Interrupts work whose lease is lost. */
-const cancel = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
+const cancel = <Claimed, Result>(loop: LoopState<Claimed, Result>, claimed: Claimed) => {
   const fiber = loop.held.get(claimed)
   release(loop, claimed)
   fiber?.interruptUnsafe()
@@ -680,7 +680,7 @@ const logNotRenewed = (reason: unknown) => logFailure("leases could not be renew
 
 /** Renews leases. Sleeps only while work is held, so that an idle worker sets no timers. */
 const renewHeld = Effect.fnUntraced(function* renewHeld<Claimed, Result>(
-  loop: Held<Claimed, Result>,
+  loop: LoopState<Claimed, Result>,
   renew: NonNullable<LeasedWork<Claimed, Result>["renew"]>,
 ) {
   const { held, holding, leased, wake } = loop
@@ -699,11 +699,11 @@ const renewHeld = Effect.fnUntraced(function* renewHeld<Claimed, Result>(
 })
 
 /** Releases the work that a stopping worker still holds. */
-const giveUp = Effect.fnUntraced(function* giveUp<Claimed, Result>({
+const abandon = Effect.fnUntraced(function* abandon<Claimed, Result>({
   held,
   leased,
   wake,
-}: Held<Claimed, Result>) {
+}: LoopState<Claimed, Result>) {
   const left = [...held.keys()]
   const fibers = [...held.values()].filter((fiber) => fiber !== null)
   held.clear()
@@ -714,7 +714,7 @@ const giveUp = Effect.fnUntraced(function* giveUp<Claimed, Result>({
 })
 
 /** Stops claiming. Waits for running work, unless it is released. */
-const drain = <Claimed, Result>(loop: Held<Claimed, Result>, stopMillis: number) =>
+const drain = <Claimed, Result>(loop: LoopState<Claimed, Result>, stopMillis: number) =>
   Effect.suspend(() => {
     loop.stopping = true
     return loop.leased.release === undefined
@@ -727,10 +727,10 @@ const runLeased = Effect.fnUntraced(function* runLeased<Claimed, Result>(
   stopMillis: number,
 ) {
   const { alsoEachRound, capacity, owned, renew, work } = leased
-  const loop = yield* makeHeld(leased)
+  const loop = yield* makeLoopState(leased)
   const annotated = Effect.annotateLogs({ loop: work })
   // Finalizers run in reverse: renewing, work, settling, then the release of the rest.
-  yield* Effect.addFinalizer(() => giveUp(loop))
+  yield* Effect.addFinalizer(() => abandon(loop))
   // `settleEnded` waits for results each time.
   const settling = Effect.forever(settleEnded(loop), { disableYield: true })
   yield* Effect.forkScoped(annotated(settling))

@@ -9,8 +9,13 @@ import { Ids } from "../model/Ids.ts"
 import type { NumberId } from "../model/Ids.ts"
 import { sharedLimits } from "../model/Bulkhead.ts"
 import { logFailure } from "../service/logThrottled.ts"
-import { linkingLeaseMillis, madeUpPhone, nothingShown, sealedView } from "../model/Linking.ts"
-import type { LinkingStore, HeldAttempt, LinkingView } from "../model/Linking.ts"
+import {
+  linkingLeaseMillis,
+  inventedPhone,
+  emptyLinkingView,
+  sealedView,
+} from "../model/Linking.ts"
+import type { LinkingStore, LeasedAttempt, LinkingView } from "../model/Linking.ts"
 import { makeLinkProgress } from "../service/Connections.ts"
 import { shouldReplace } from "../store/NumberStore.ts"
 import type { ConnectionReport } from "../store/NumberStore.ts"
@@ -46,7 +51,7 @@ interface Linker {
 }
 
 /** An attempt with a running connection, and its latest lease. */
-interface Holding extends Omit<HeldAttempt, "lease"> {
+interface LeasedLinking extends Omit<LeasedAttempt, "lease"> {
   lease: number
 }
 
@@ -54,17 +59,17 @@ interface Holding extends Omit<HeldAttempt, "lease"> {
  * Stores a connection's event; false when the attempt ended or another worker has it. A retry
  * stores the same sealed text.
  */
-const take = ({ progress, secrets }: Linker, held: Holding, event: LinkingEvent) => {
-  const { attempt } = held
+const take = ({ progress, secrets }: Linker, leased: LeasedLinking, event: LinkingEvent) => {
+  const { attempt } = leased
   const sealed = (view: Partial<LinkingView>) =>
-    sealedView(secrets, attempt.id, { ...nothingShown, ...view })
+    sealedView(secrets, attempt.id, { ...emptyLinkingView, ...view })
   switch (event._tag) {
     case "QrShown":
-      return progress.shown(held, sealed({ qrText: event.text, qrExpiresAt: event.expiresAt }))
+      return progress.shown(leased, sealed({ qrText: event.text, qrExpiresAt: event.expiresAt }))
     case "PairingCodeShown":
-      return progress.shown(held, sealed({ pairingCode: event.pairingCode }))
+      return progress.shown(leased, sealed({ pairingCode: event.pairingCode }))
     case "Taken":
-      return progress.taken(attempt)
+      return progress.scanned(attempt)
     case "Linked":
       return Effect.as(progress.linked(attempt, event.phone), false)
     case "Failed":
@@ -73,13 +78,16 @@ const take = ({ progress, secrets }: Linker, held: Holding, event: LinkingEvent)
 }
 
 /** Runs one connection to its end; false when the attempt ended or another worker has it. */
-const runConnection = Effect.fnUntraced(function* runConnection(linker: Linker, held: Holding) {
-  const { method, numberId, phone } = held.attempt
+const runConnection = Effect.fnUntraced(function* runConnection(
+  linker: Linker,
+  leased: LeasedLinking,
+) {
+  const { method, numberId, phone } = leased.attempt
   let goesOn = true
   const began = yield* Clock.currentTimeMillis
   yield* linker.linking.link({ numberId, method, phone }).pipe(
     Stream.takeWhileEffect((event) =>
-      take(linker, held, event).pipe(
+      take(linker, leased, event).pipe(
         Effect.tapError((error) => logFailure("what linking shows is stored again", error)),
         Effect.retry(retryStoring),
         Effect.orDie,
@@ -99,45 +107,45 @@ const runConnection = Effect.fnUntraced(function* runConnection(linker: Linker, 
 })
 
 /** Runs connections in turn until the attempt ends or another worker has it. */
-const runAttempt = (linker: Linker, held: Holding) =>
+const runAttempt = (linker: Linker, leased: LeasedLinking) =>
   Effect.gen(function* attempt() {
-    const left = held.attempt.endsAt - (yield* Clock.currentTimeMillis)
-    yield* runConnection(linker, held).pipe(
+    const left = leased.attempt.endsAt - (yield* Clock.currentTimeMillis)
+    yield* runConnection(linker, leased).pipe(
       Effect.repeat({ while: (goesOn) => goesOn }),
       Effect.timeoutOption(left),
       Effect.catchDefect((defect) => Effect.logError("a connection for linking broke", defect)),
     )
-  }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
+  }).pipe(Effect.annotateLogs({ number: leased.attempt.numberId }))
 
-const giveBack = ({ store }: Linker, held: ReadonlyArray<Holding>) =>
+const release = ({ store }: Linker, leased: ReadonlyArray<LeasedLinking>) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) =>
     store.renewLinkings(
-      held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
+      leased.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
       now,
     ),
   )
 
-const roomOf = (linker: Linker) =>
+const freeCapacity = (linker: Linker) =>
   Effect.map(linker.ownership.room, (numbers) => Math.max(0, numbers - linker.running))
 
 /** Numbers whose attempts it may claim; none without room. */
 const claimable = (linker: Linker) =>
-  Effect.flatMap(roomOf(linker), (numbers) =>
+  Effect.flatMap(freeCapacity(linker), (numbers) =>
     numbers === 0 ? Effect.succeed(ownsNone) : linker.ownership.owned,
   )
 
 /** The owner of the number connects it once linked. */
-const runWhileOwned = (linker: Linker, held: Holding) =>
+const runWhileOwned = (linker: Linker, leased: LeasedLinking) =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
       linker.running++
     }),
     () =>
       Effect.gen(function* runOwned() {
-        const { numberId } = held.attempt
-        const ran = yield* linker.ownership.whileOwned(numberId, runAttempt(linker, held))
+        const { numberId } = leased.attempt
+        const ran = yield* linker.ownership.whileOwned(numberId, runAttempt(linker, leased))
         // The number's next owner continues at once.
-        if (Option.isNone(ran)) yield* Effect.ignore(giveBack(linker, [held]))
+        if (Option.isNone(ran)) yield* Effect.ignore(release(linker, [leased]))
       }),
     () =>
       Effect.sync(() => {
@@ -149,8 +157,8 @@ const runWhileOwned = (linker: Linker, held: Holding) =>
  * Whether this worker already runs the connection: its lease ended before the renewal, and no
  * other worker took it. The connection continues under the new lease.
  */
-const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): boolean => {
-  for (const known of held) {
+const isResumed = ({ attempt, lease }: LeasedAttempt, leased: Iterable<LeasedLinking>): boolean => {
+  for (const known of leased) {
     if (known.attempt.id === attempt.id) {
       known.lease = lease
       return true
@@ -169,7 +177,7 @@ const endOthers = Effect.fnUntraced(function* endOthers({ ids, progress, store }
   const tests = yield* store.dueTestLinkings(now, batch)
   yield* Effect.forEach(
     tests,
-    (attempt) => progress.linked(attempt, attempt.phone ?? madeUpPhone(ids)),
+    (attempt) => progress.linked(attempt, attempt.phone ?? inventedPhone(ids)),
     { discard: true },
   )
   return lapsed.length + tests.length > 0
@@ -178,25 +186,27 @@ const endOthers = Effect.fnUntraced(function* endOthers({ ids, progress, store }
 const claim = Effect.fnUntraced(function* claim(
   linker: Linker,
   query: LeaseQuery,
-  held: Iterable<Holding>,
+  leased: Iterable<LeasedLinking>,
 ) {
   const owned = yield* claimable(linker)
-  const limit = Math.min(query.limit, yield* roomOf(linker))
+  const limit = Math.min(query.limit, yield* freeCapacity(linker))
   if (limit === 0) return []
   const claimed = yield* linker.store.claimLinkings({ ...query, limit, owned })
-  return claimed.filter((each) => !isResumed(each, held))
+  return claimed.filter((each) => !isResumed(each, leased))
 })
 
 /** Renews the leases of running attempts. Returns the lost ones. */
 const renew = Effect.fnUntraced(function* renew(
   { store }: Linker,
-  held: ReadonlyArray<Holding>,
+  leased: ReadonlyArray<LeasedLinking>,
   leaseUntil: number,
 ) {
-  const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
-  const still = yield* store.renewLinkings(asked, leaseUntil)
+  const leases = leased.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
+  const still = yield* store.renewLinkings(leases, leaseUntil)
   // A newer claim holds it under another lease.
-  return asked.flatMap(({ each, id, lease }) => (still.has(id) || each.lease !== lease ? [] : each))
+  return leases.flatMap(({ each, id, lease }) =>
+    still.has(id) || each.lease !== lease ? [] : each,
+  )
 })
 
 export const makeLinker = Effect.gen(function* makeLinker() {
@@ -209,20 +219,20 @@ export const makeLinker = Effect.gen(function* makeLinker() {
     ownership: yield* NumberOwnership,
     running: 0,
   }
-  return yield* makeLeasedLoop<Holding, void>({
+  return yield* makeLeasedLoop<LeasedLinking, void>({
     work: "linking",
     capacity: sharedLimits.linkAttempts,
     batch,
     leaseMillis: linkingLeaseMillis,
-    workspaceOf: ({ workspaceId }) => workspaceId,
+    toWorkspaceId: ({ workspaceId }) => workspaceId,
     alsoEachRound: endOthers(linker),
     owned: claimable(linker),
-    claim: (query, held) => claim(linker, query, held),
-    perform: (held) => runWhileOwned(linker, held),
+    claim: (query, leased) => claim(linker, query, leased),
+    perform: (leased) => runWhileOwned(linker, leased),
     // `take` stores events at once.
     settle: () => Effect.void,
-    renew: (held, leaseUntil) => renew(linker, held, leaseUntil),
-    release: (held) => giveBack(linker, held),
+    renew: (leased, leaseUntil) => renew(linker, leased, leaseUntil),
+    release: (leased) => release(linker, leased),
   })
 })
 
@@ -238,16 +248,16 @@ export const makeConnectionReporter = Effect.gen(function* makeConnectionReporte
   const store = (yield* Store).numbers
   const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
   const sources = transports.flatMap(({ connections }) => connections ?? [])
-  const kept = new Map<NumberId, { readonly report: ConnectionReport; readonly at: number }>()
+  const reported = new Map<NumberId, { readonly report: ConnectionReport; readonly at: number }>()
 
   const runOnce = Effect.gen(function* runOnce() {
     const reports = (yield* Effect.all(sources)).flat()
     const now = yield* Clock.currentTimeMillis
-    const changed = reports.filter((one) => shouldReplace(one, kept.get(one.numberId), now))
+    const changed = reports.filter((one) => shouldReplace(one, reported.get(one.numberId), now))
     yield* store.reportConnections(changed, now)
     const known = new Set(reports.map(({ numberId }) => numberId))
-    for (const numberId of kept.keys()) if (!known.has(numberId)) kept.delete(numberId)
-    for (const report of changed) kept.set(report.numberId, { report, at: now })
+    for (const numberId of reported.keys()) if (!known.has(numberId)) reported.delete(numberId)
+    for (const report of changed) reported.set(report.numberId, { report, at: now })
   })
 
   const run: Effect.Effect<never> =

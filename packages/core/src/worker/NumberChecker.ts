@@ -25,7 +25,12 @@ export const makeNumberChecker = Effect.gen(function* makeNumberChecker() {
   const numbers = yield* Numbers
   const ownership = yield* NumberOwnership
 
-  const ask = ({ mode, numberId, phones, removed }: ClaimedCheck): Effect.Effect<CheckOutcome> => {
+  const request = ({
+    mode,
+    numberId,
+    phones,
+    removed,
+  }: ClaimedCheck): Effect.Effect<CheckOutcome> => {
     if (mode === "test") return Effect.succeed(testModeOutcome(phones))
     if (removed) return Effect.succeed({ _tag: "Removed" })
     return directory.checkPhones(numberId, phones).pipe(
@@ -41,8 +46,8 @@ export const makeNumberChecker = Effect.gen(function* makeNumberChecker() {
     )
   }
 
-  const look = Effect.fn("NumberChecker.look")(function* look(claimed: ClaimedCheck) {
-    const found = yield* ask(claimed)
+  const check = Effect.fn("NumberChecker.check")(function* check(claimed: ClaimedCheck) {
+    const found = yield* request(claimed)
     if (found._tag === "NotConnected") {
       yield* Effect.ignore(numbers.connectionChanged(claimed.numberId, "disconnected", null))
     }
@@ -62,17 +67,17 @@ export const makeNumberChecker = Effect.gen(function* makeNumberChecker() {
     capacity: sharedLimits.numberChecks,
     batch: sharedLimits.numberChecks.whole,
     leaseMillis: checkLeaseMillis,
-    workspaceOf: ({ workspaceId }) => workspaceId,
+    toWorkspaceId: ({ workspaceId }) => workspaceId,
     owned: ownership.owned,
     claim: (query) =>
       Effect.flatMap(ownership.owned, (owned) =>
         store.claim({ ...query, chunk: checkChunk, owned }),
       ),
-    perform: look,
+    perform: check,
     settle,
-    release: (held) =>
+    release: (claimedChecks) =>
       settle(
-        held.map(({ id, lease }) => ({
+        claimedChecks.map(({ id, lease }) => ({
           _tag: "Again",
           id,
           lease,

@@ -94,9 +94,9 @@ const runDue = Effect.fnUntraced(function* runDue(runner: Runner) {
   const due = yield* runner.store.due(yield* Clock.currentTimeMillis, batch + runner.putOff.size)
   const others = due.filter(({ reminder }) => !runner.putOff.has(reminder.id))
   const isAgain = others.length === 0
-  const taken = (isAgain ? due : others).slice(0, batch)
+  const selected = (isAgain ? due : others).slice(0, batch)
   const blockedByLock = new Set<NumberId>()
-  const late = yield* Effect.filter(taken, (one) => runReminder(runner, one, blockedByLock), {
+  const late = yield* Effect.filter(selected, (one) => runReminder(runner, one, blockedByLock), {
     // Each blocked run holds a connection while it waits.
     concurrency: isAgain ? 1 : atOnce,
   })
@@ -104,7 +104,7 @@ const runDue = Effect.fnUntraced(function* runDue(runner: Runner) {
     ...(isAgain ? [] : runner.putOff),
     ...late.map(({ reminder }) => reminder.id),
   ])
-  return taken.length - late.length
+  return selected.length - late.length
 })
 
 /** The loop; `runOnce` runs due reminders, one batch at most, and returns how many it completed. */

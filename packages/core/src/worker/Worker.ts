@@ -97,7 +97,7 @@ export class Worker extends Context.Service<
         (yield* makeFigureCounter).run,
         (yield* makeNumberChecker).run,
         yield* takeTransportEvents,
-        (yield* NumberOwnership).hold,
+        (yield* NumberOwnership).run,
         (yield* makeConnectionReporter).run,
       ]
       return Worker.of({
@@ -153,7 +153,7 @@ interface WorkSeen {
 export class IdleMonitor extends Context.Service<
   IdleMonitor,
   {
-    readonly look: Effect.Effect<WorkSeen, StoreUnavailable>
+    readonly check: Effect.Effect<WorkSeen, StoreUnavailable>
     /** The growing pause between two looks of a polling caller. */
     pauses(): Effect.Effect<void>
     /** Wakes every loop. */
@@ -171,7 +171,7 @@ export class IdleMonitor extends Context.Service<
       const status = (yield* Store).queue
       const wakeUp = yield* WakeUp
 
-      const look = Effect.gen(function* look() {
+      const check = Effect.gen(function* check() {
         const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
         // Read after the store's answer, so that work postponed to its commit's moment counts as
         // due.
@@ -193,14 +193,14 @@ export class IdleMonitor extends Context.Service<
       const settled = Effect.gen(function* settled() {
         const pause = pauses()
         for (;;) {
-          const { inFlight, isCalling, isDue, nextDue } = yield* look
+          const { inFlight, isCalling, isDue, nextDue } = yield* check
           if (!isDue && !isCalling && inFlight.length === 0) return nextDue
           if (isDue) yield* wakeAll
           yield* pause
         }
       })
 
-      return IdleMonitor.of({ look, pauses, wakeAll, settled })
+      return IdleMonitor.of({ check, pauses, wakeAll, settled })
     }),
   )
 }

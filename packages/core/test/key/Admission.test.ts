@@ -40,7 +40,7 @@ describe("a version 2 request", () => {
         caller: Caller.ofKey(aStoredKey(), aStoredWorkspace()),
         rate: { limit: 60, remaining: 59, reset: 4, exceeded: false },
       })
-      assert.deepStrictEqual(store.asked, [
+      assert.deepStrictEqual(store.requests, [
         {
           hash: hashSecret(secret),
           version: 2,
@@ -191,7 +191,7 @@ describe("a version 2 request", () => {
 describe("a version 1 request", () => {
   const issued = aStoredKey({ version: 1, name: "API Key 1" })
   const unissued = "b2".repeat(20)
-  const given = (changes: Partial<CredentialsV1> = {}): CredentialsV1 => ({
+  const input = (changes: Partial<CredentialsV1> = {}): CredentialsV1 => ({
     clientId: 1,
     apiKey: version1,
     clientAddress: address,
@@ -199,22 +199,22 @@ describe("a version 1 request", () => {
   })
   const service = (stored: Stored = {}, admits = true) =>
     admission({ key: issued, ...stored }, admits)
-  const refusalOf = (
+  const getRefusal = (
     admitV1: (typeof Admission.Service)["admitV1"],
     credentials: Partial<CredentialsV1> = {},
   ) =>
-    Effect.map(Effect.flip(admitV1(given(credentials))), (refusal) =>
+    Effect.map(Effect.flip(admitV1(input(credentials))), (refusal) =>
       refusal._tag === "Refusal" ? refusal : assert.fail("the store did not answer"),
     )
 
   it.effect("is admitted with its key and workspace, in one round trip", () =>
     Effect.gen(function* () {
-      const made = service()
-      const { admitV1 } = yield* made.service
+      const created = service()
+      const { admitV1 } = yield* created.service
       const caller = Caller.ofKey(issued, aStoredWorkspace())
-      assert.deepStrictEqual(yield* admitV1(given()), caller)
+      assert.deepStrictEqual(yield* admitV1(input()), caller)
       // Paths under verification/ carry no client_id: the key alone names the workspace.
-      assert.deepStrictEqual(yield* admitV1(given({ clientId: null })), caller)
+      assert.deepStrictEqual(yield* admitV1(input({ clientId: null })), caller)
       const query = {
         hash: hashSecret(version1),
         workspaceId: 1 as WorkspaceId,
@@ -222,7 +222,7 @@ describe("a version 1 request", () => {
         minuteStart: Date.UTC(2026, 2, 2, 12, 34),
         clientAddress: address,
       }
-      assert.deepStrictEqual(made.store.askedV1, [query, { ...query, workspaceId: null }])
+      assert.deepStrictEqual(created.store.requestedV1, [query, { ...query, workspaceId: null }])
     }),
   )
 
@@ -230,7 +230,7 @@ describe("a version 1 request", () => {
     Effect.gen(function* () {
       const workspace = aStoredWorkspace({ apiV2Enabled: false })
       const { admitV1 } = yield* service({ workspace }).service
-      assert.deepStrictEqual((yield* admitV1(given())).workspace, workspace)
+      assert.deepStrictEqual((yield* admitV1(input())).workspace, workspace)
     }),
   )
 
@@ -278,11 +278,11 @@ describe("a version 1 request", () => {
     Effect.gen(function* () {
       const { admitV1 } = yield* service(stored, false).service
       for (let request = 0; request < 30; request++) {
-        assert.strictEqual((yield* refusalOf(admitV1, credentials)).code, code)
+        assert.strictEqual((yield* getRefusal(admitV1, credentials)).code, code)
       }
       // Wrong means never issued. A deleted key, or one with another workspace's client_id, does
       // not count (contract: Wrong keys).
-      const next = yield* refusalOf(admitV1, { apiKey: "nonsense" })
+      const next = yield* getRefusal(admitV1, { apiKey: "nonsense" })
       assert.strictEqual(next.code, isWrong ? "too_many_auth_failures" : "invalid_api_key")
     }),
   )
@@ -290,8 +290,8 @@ describe("a version 1 request", () => {
   it.effect("over 60 in a clock minute is rate_limited until the next minute", () =>
     Effect.gen(function* () {
       const { admitV1 } = yield* service().service
-      yield* Effect.repeat(admitV1(given()), { times: 59 })
-      const { code, retryAfter, status } = yield* refusalOf(admitV1)
+      yield* Effect.repeat(admitV1(input()), { times: 59 })
+      const { code, retryAfter, status } = yield* getRefusal(admitV1)
       assert.deepStrictEqual([code, status, retryAfter], ["rate_limited", 429, 4])
     }),
   )
@@ -301,15 +301,15 @@ describe("a version 1 request", () => {
       const { admitV1 } = yield* service().service
       const wrong = [unissued, secret, "nonsense"]
       for (let request = 0; request < 30; request++) {
-        const refusal = yield* refusalOf(admitV1, { apiKey: wrong[request % 3] ?? "" })
+        const refusal = yield* getRefusal(admitV1, { apiKey: wrong[request % 3] ?? "" })
         assert.strictEqual(refusal.code, "invalid_api_key", `request ${request + 1}`)
       }
-      const { code, retryAfter } = yield* refusalOf(admitV1, { apiKey: unissued })
+      const { code, retryAfter } = yield* getRefusal(admitV1, { apiKey: unissued })
       assert.deepStrictEqual([code, retryAfter], ["too_many_auth_failures", 60])
       const elsewhere = { apiKey: unissued, clientAddress: "192.0.2.2" }
-      assert.strictEqual((yield* refusalOf(admitV1, elsewhere)).code, "invalid_api_key")
-      yield* admitV1(given())
-      assert.strictEqual((yield* refusalOf(admitV1, { clientId: 2 })).code, "invalid_api_key")
+      assert.strictEqual((yield* getRefusal(admitV1, elsewhere)).code, "invalid_api_key")
+      yield* admitV1(input())
+      assert.strictEqual((yield* getRefusal(admitV1, { clientId: 2 })).code, "invalid_api_key")
     }),
   )
 })

@@ -30,14 +30,14 @@ const fakeStore = (
   { key = aStoredKey(), workspace = aStoredWorkspace() }: Stored,
   admits: boolean,
 ) => {
-  const askedV1: Array<AdmitV1Query> = []
-  const asked: Array<AdmitQuery> = []
+  const requestedV1: Array<AdmitV1Query> = []
+  const requests: Array<AdmitQuery> = []
   let counted = 0
   const layer = storeWith({
     workspaces: {
       admit: (query) =>
         Effect.sync(() => {
-          asked.push(query)
+          requests.push(query)
           if (query.hash !== hashSecret(secret) || query.version !== 2) return null
           if (!admits) return { key, workspace, count: null }
           counted++
@@ -45,7 +45,7 @@ const fakeStore = (
         }),
       admitV1: (query) =>
         Effect.sync(() => {
-          askedV1.push(query)
+          requestedV1.push(query)
           if (query.hash !== hashSecret(version1) || key.version !== 1) return null
           if (!admits) return { key, workspace, count: null }
           counted++
@@ -53,7 +53,7 @@ const fakeStore = (
         }),
     },
   })
-  return { asked, askedV1, counted: () => counted, layer }
+  return { requests, requestedV1, counted: () => counted, layer }
 }
 
 export const admission = (stored: Stored = {}, admits = true) => {

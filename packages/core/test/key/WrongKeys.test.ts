@@ -51,7 +51,7 @@ describe("the guard against wrong keys", () => {
     ["no:address", "no:address"],
     ["", ""],
   ] as const
-  it.effect.each(groups)("counts %s as %s", ([given, group]) =>
-    Effect.sync(() => assert.strictEqual(addressGroup(given), group)),
+  it.effect.each(groups)("counts %s as %s", ([text, group]) =>
+    Effect.sync(() => assert.strictEqual(addressGroup(text), group)),
   )
 })

@@ -12,7 +12,7 @@ import { heard } from "../Heard.ts"
 import { secret, admission, minute, version1, now, bearer, address, unknown } from "./Admitting.ts"
 
 describe("the brute-force guard", () => {
-  const refusalOf = (
+  const getRefusal = (
     admitV2: (typeof Admission.Service)["admitV2"],
     header: string | undefined,
     from = address,
@@ -26,32 +26,32 @@ describe("the brute-force guard", () => {
       const { admitV2 } = yield* admission().service
       const wrong = [bearer("nonsense"), bearer(unknown), bearer(version1)]
       for (let request = 0; request < 30; request++) {
-        const { status } = yield* refusalOf(admitV2, wrong[request % 3])
+        const { status } = yield* getRefusal(admitV2, wrong[request % 3])
         assert.strictEqual(status, 401, `request ${request + 1}`)
       }
       for (const header of wrong) {
-        const { code, retryAfter, status } = yield* refusalOf(admitV2, header)
+        const { code, retryAfter, status } = yield* getRefusal(admitV2, header)
         assert.deepStrictEqual([code, status, retryAfter], ["too_many_auth_failures", 429, 60])
       }
       // Other addresses and the next clock minute are not affected.
-      assert.strictEqual((yield* refusalOf(admitV2, wrong[0], "192.0.2.2")).status, 401)
+      assert.strictEqual((yield* getRefusal(admitV2, wrong[0], "192.0.2.2")).status, 401)
       yield* TestClock.setTime(now - (now % minute) + minute)
-      assert.strictEqual((yield* refusalOf(admitV2, wrong[0])).status, 401)
+      assert.strictEqual((yield* getRefusal(admitV2, wrong[0])).status, 401)
     }),
   )
 
   it.effect("blocks wrong keys only: a valid key works and others keep their 401", () =>
     Effect.gen(function* () {
       const exhaust = (admitV2: (typeof Admission.Service)["admitV2"]) =>
-        Effect.repeat(refusalOf(admitV2, bearer(unknown)), { times: 40 })
+        Effect.repeat(getRefusal(admitV2, bearer(unknown)), { times: 40 })
       const valid = yield* admission().service
       yield* exhaust(valid.admitV2)
       yield* valid.admitV2(bearer(secret), address)
-      assert.strictEqual((yield* refusalOf(valid.admitV2, undefined)).code, "missing_api_key")
+      assert.strictEqual((yield* getRefusal(valid.admitV2, undefined)).code, "missing_api_key")
       const revoked = yield* admission({ key: aStoredKey({ revokedAt: 0 }) }).service
       yield* exhaust(revoked.admitV2)
       assert.strictEqual(
-        (yield* refusalOf(revoked.admitV2, bearer(secret))).code,
+        (yield* getRefusal(revoked.admitV2, bearer(secret))).code,
         "api_key_revoked",
       )
     }),
@@ -67,7 +67,7 @@ describe("the brute-force guard", () => {
         const { admitV2 } = yield* admission(stored).service
         yield* Effect.repeat(Effect.flip(admitV2(bearer(secret), address)), { times: 40 })
         yield* Effect.repeat(Effect.flip(admitV2(undefined, address)), { times: 40 })
-        assert.strictEqual((yield* refusalOf(admitV2, bearer(unknown))).code, "invalid_api_key")
+        assert.strictEqual((yield* getRefusal(admitV2, bearer(unknown))).code, "invalid_api_key")
       }
     }),
   )
@@ -94,9 +94,9 @@ describe("the brute-force guard", () => {
     Effect.gen(function* () {
       const { admitV2 } = yield* admission().service
       const inOne = (host: number) => `2001:db8:0:1::${host.toString(16)}`
-      for (let host = 1; host <= 30; host++) yield* refusalOf(admitV2, bearer("x"), inOne(host))
-      assert.strictEqual((yield* refusalOf(admitV2, bearer("x"), inOne(31))).status, 429)
-      assert.strictEqual((yield* refusalOf(admitV2, bearer("x"), "2001:db8:0:2::1")).status, 401)
+      for (let host = 1; host <= 30; host++) yield* getRefusal(admitV2, bearer("x"), inOne(host))
+      assert.strictEqual((yield* getRefusal(admitV2, bearer("x"), inOne(31))).status, 429)
+      assert.strictEqual((yield* getRefusal(admitV2, bearer("x"), "2001:db8:0:2::1")).status, 401)
     }),
   )
 
@@ -115,11 +115,11 @@ describe("the brute-force guard", () => {
         assert.isNull(yield* noteV2(bearer(unknown), address))
       }
       assert.deepStrictEqual(
-        store.asked.map(({ hash }) => hash),
+        store.requests.map(({ hash }) => hash),
         [hashSecret(unknown)],
       )
       assert.deepStrictEqual(
-        store.askedV1.map(({ hash }) => hash),
+        store.requestedV1.map(({ hash }) => hash),
         [hashSecret(unissued)],
       )
     }),
@@ -132,14 +132,14 @@ describe("the brute-force guard", () => {
       yield* Effect.flip(admitV2(bearer(unknown), address))
       yield* TestClock.setTime(now + 9_999)
       yield* Effect.flip(admitV2(bearer(unknown), address))
-      assert.lengthOf(store.asked, 1)
+      assert.lengthOf(store.requests, 1)
       yield* TestClock.setTime(now + 10_000)
       yield* Effect.flip(admitV2(bearer(unknown), address))
-      assert.lengthOf(store.asked, 2)
+      assert.lengthOf(store.requests, 2)
       // Setting the clock back does not extend the cache.
       yield* TestClock.setTime(now)
       yield* Effect.flip(admitV2(bearer(unknown), address))
-      assert.lengthOf(store.asked, 3)
+      assert.lengthOf(store.requests, 3)
     }),
   )
 })

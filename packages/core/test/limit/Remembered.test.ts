@@ -5,30 +5,30 @@ import { memoize } from "../../src/model/Bulkhead.ts"
 describe("a memoized function", () => {
   it.effect("runs once for each argument", () =>
     Effect.sync(() => {
-      const asked: Array<string> = []
+      const requests: Array<string> = []
       const length = memoize((text) => {
-        asked.push(text)
+        requests.push(text)
         return text.length
       })
       assert.deepStrictEqual([length("one"), length("three"), length("one")], [3, 5, 3])
-      assert.deepStrictEqual(asked, ["one", "three"])
+      assert.deepStrictEqual(requests, ["one", "three"])
     }),
   )
 
   it.effect("keeps at most 1,000 results", () =>
     Effect.sync(() => {
-      let asked = 0
+      let requests = 0
       const answer = memoize((text) => {
-        asked++
+        requests++
         return text
       })
       for (let question = 0; question < 1000; question++) answer(`question ${question}`)
       assert.strictEqual(answer("question 0"), "question 0")
-      assert.strictEqual(asked, 1000)
+      assert.strictEqual(requests, 1000)
       // One more clears the cache.
       answer("question 1000")
       assert.strictEqual(answer("question 0"), "question 0")
-      assert.strictEqual(asked, 1002)
+      assert.strictEqual(requests, 1002)
     }),
   )
 })

@@ -11,10 +11,10 @@ const page = Effect.promise(() =>
 
 const mebibyte = 1024 * 1024
 
-const amount = (what: string, most: number): string => {
-  if (!what.startsWith("bytes")) return most.toLocaleString("en")
-  if (most >= 1024 * mebibyte) return `${most / 1024 / mebibyte} GiB`
-  return most >= mebibyte ? `${most / mebibyte} MiB` : `${most / 1024} KiB`
+const amount = (what: string, max: number): string => {
+  if (!what.startsWith("bytes")) return max.toLocaleString("en")
+  if (max >= 1024 * mebibyte) return `${max / 1024 / mebibyte} GiB`
+  return max >= mebibyte ? `${max / mebibyte} MiB` : `${max / 1024} KiB`
 }
 
 const bounds = ({ share, whole }: SharedLimit, what: string): ReadonlyArray<string> => [
@@ -23,7 +23,7 @@ const bounds = ({ share, whole }: SharedLimit, what: string): ReadonlyArray<stri
 ]
 
 /** The rows of a Markdown table, without the formatter's padding. */
-const rowsOf = (markdown: string): ReadonlyArray<ReadonlyArray<string>> =>
+const parseRows = (markdown: string): ReadonlyArray<ReadonlyArray<string>> =>
   markdown
     .split("\n")
     .filter((line) => line.startsWith("|"))
@@ -37,7 +37,7 @@ const rowsOf = (markdown: string): ReadonlyArray<ReadonlyArray<string>> =>
 it.effect("docs/security.md lists every shared resource with its bound and share", () =>
   Effect.gen(function* () {
     const [, table = ""] = (yield* page).split(/<!-- (?:end of )?shared resources -->/)
-    const [head, , ...rows] = rowsOf(table)
+    const [head, , ...rows] = parseRows(table)
     assert.deepStrictEqual(head, ["name in code", "what", "in all", "share", "above it"])
     assert.deepStrictEqual(
       rows.map(([name, , whole, share]) => [name, whole, share]),

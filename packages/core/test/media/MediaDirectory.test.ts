@@ -17,7 +17,7 @@ import { Store } from "../../src/store/Store.ts"
 import { aWorkspace, storeChanged } from "@messaging-service/testkit"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
-const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })
+const unavailable = new StoreUnavailable({ operation: "test", cause: "no answer" })
 
 interface Parts {
   readonly files?: (files: typeof MediaFiles.Service) => Partial<typeof MediaFiles.Service>
@@ -92,14 +92,14 @@ const listed = (caller: Caller) =>
 const sweep = Effect.flatten(makeMediaSweep)
 
 /** Records the keys under which bytes are stored. */
-const watching = (kept: Set<string>) => (files: typeof MediaFiles.Service) => ({
+const watching = (stored: Set<string>) => (files: typeof MediaFiles.Service) => ({
   spool: <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
     Effect.map(files.spool(content, maximumBytes), (spooled) => ({
       ...spooled,
-      keep: Effect.tap(spooled.keep, () => Effect.sync(() => kept.add(spooled.storageKey))),
+      keep: Effect.tap(spooled.keep, () => Effect.sync(() => stored.add(spooled.storageKey))),
     })),
   remove: (storageKey: string) =>
-    Effect.tap(files.remove(storageKey), () => Effect.sync(() => kept.delete(storageKey))),
+    Effect.tap(files.remove(storageKey), () => Effect.sync(() => stored.delete(storageKey))),
 })
 
 describe("an upload", () => {
@@ -111,7 +111,7 @@ describe("an upload", () => {
         assert.deepInclude(error, { code: "validation_failed", field: "file" })
         assert.strictEqual(yield* used(caller), 0)
       }),
-      { files: () => ({ keeps: false }) },
+      { files: () => ({ isRetained: false }) },
     ),
   )
 
@@ -141,7 +141,7 @@ describe("an upload", () => {
   })
 
   it.effect("waits when another request took over its key, and leaves nothing behind", () => {
-    const kept = new Set<string>()
+    const stored = new Set<string>()
     return inAWorld(
       Effect.gen(function* () {
         const caller = yield* aCaller
@@ -149,10 +149,10 @@ describe("an upload", () => {
         assert.strictEqual(error._tag === "Refusal" && error.code, "idempotency_in_progress")
         assert.strictEqual(yield* used(caller), 0)
         assert.deepStrictEqual(yield* listed(caller), [])
-        assert.strictEqual(kept.size, 0)
+        assert.strictEqual(stored.size, 0)
       }),
       {
-        files: watching(kept),
+        files: watching(stored),
         store: () => ({ commit: () => Effect.succeed("idempotency" as const) }),
       },
     )
@@ -165,7 +165,7 @@ describe("an upload", () => {
   it.effect.each(fates)(
     "lets the sweep find out when the store's answer is lost (%s)",
     ([, done]) => {
-      const kept = new Set<string>()
+      const stored = new Set<string>()
       return inAWorld(
         Effect.gen(function* () {
           const caller = yield* aCaller
@@ -177,16 +177,16 @@ describe("an upload", () => {
           yield* TestClock.adjust("61 minutes")
           yield* sweep
           assert.strictEqual(yield* used(caller), done ? 10 : 0)
-          assert.strictEqual(kept.size, done ? 1 : 0)
+          assert.strictEqual(stored.size, done ? 1 : 0)
           assert.lengthOf(yield* listed(caller), done ? 1 : 0)
         }),
         {
-          files: watching(kept),
+          files: watching(stored),
           store: (store) => ({
             commit: (id, idempotency, now) =>
               Effect.andThen(
                 done ? Effect.asVoid(store.commit(id, idempotency, now)) : Effect.void,
-                Effect.fail(gone),
+                Effect.fail(unavailable),
               ),
           }),
         },
@@ -232,7 +232,7 @@ describe("an upload", () => {
 describe("a deletion", () => {
   it.effect("succeeds when bytes cannot be removed at once; the sweep removes them", () => {
     let stuck = true
-    const kept = new Set<string>()
+    const stored = new Set<string>()
     return inAWorld(
       Effect.gen(function* () {
         const directory = yield* MediaDirectory
@@ -240,16 +240,16 @@ describe("a deletion", () => {
         const { answer } = yield* upload(caller, 10)
         assert.strictEqual(yield* directory.delete(caller, answer.id), answer.id)
         assert.strictEqual(yield* used(caller), 0)
-        assert.strictEqual(kept.size, 1)
+        assert.strictEqual(stored.size, 1)
         yield* sweep
-        assert.strictEqual(kept.size, 1)
+        assert.strictEqual(stored.size, 1)
         stuck = false
         yield* sweep
-        assert.strictEqual(kept.size, 0)
+        assert.strictEqual(stored.size, 0)
       }),
       {
         files: (files) => {
-          const watched = watching(kept)(files)
+          const watched = watching(stored)(files)
           return {
             ...watched,
             remove: (storageKey) => (stuck ? Effect.fail(broken) : watched.remove(storageKey)),
@@ -282,7 +282,7 @@ describe("a deletion", () => {
 
 describe("the sweep", () => {
   it.effect("removes the files of a deleted workspace, more than one batch", () => {
-    const kept = new Set<string>()
+    const stored = new Set<string>()
     return inAWorld(
       Effect.gen(function* () {
         const { workspaces } = yield* Store
@@ -291,12 +291,12 @@ describe("the sweep", () => {
         yield* Effect.replicateEffect(upload({ ...caller, workspace: unlimited }, 1), 250)
         const file = (yield* upload(other, 1)).answer
         yield* workspaces.delete(caller.workspace.id, 0)
-        assert.strictEqual(kept.size, 251)
+        assert.strictEqual(stored.size, 251)
         yield* sweep
-        assert.strictEqual(kept.size, 1)
+        assert.strictEqual(stored.size, 1)
         assert.deepStrictEqual(yield* listed(other), [file.id])
       }),
-      { files: watching(kept) },
+      { files: watching(stored) },
     )
   })
 

@@ -2,7 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import type { MediaId } from "../../src/model/Ids.ts"
 import { PublicUrl } from "../../src/model/Input.ts"
-import { linkKeptMillis, makeLinkPath, MediaLinks, readLinkPath } from "../../src/model/Media.ts"
+import {
+  linkLifetimeMillis,
+  makeLinkPath,
+  MediaLinks,
+  readLinkPath,
+} from "../../src/model/Media.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
 
 const secret = "a".repeat(64)
@@ -88,8 +93,8 @@ describe("the path of a link to a stored file", () => {
     ['quote".png', 'quote".png'],
     ["100%?#&.png", "100%?#&.png"],
   ]
-  it.effect.each(names)("encodes the name %s as the one segment %s", ([given, shown]) =>
-    Effect.sync(() => assert.deepStrictEqual(leadsTo(given), { id, fileName: shown })),
+  it.effect.each(names)("encodes the name %s as the one segment %s", ([text, shown]) =>
+    Effect.sync(() => assert.deepStrictEqual(leadsTo(text), { id, fileName: shown })),
   )
 
   it.effect.prop(
@@ -120,12 +125,15 @@ describe("a link to a stored file", () => {
 
   it.effect("starts with the public origin and works for 26 hours", () =>
     Effect.gen(function* () {
-      const made = yield* links("https://messages.example.com")
-      const url = made.link(id, "photo.png", noon)
+      const created = yield* links("https://messages.example.com")
+      const url = created.link(id, "photo.png", noon)
       assert.isTrue(url.startsWith("https://messages.example.com/media/"), url)
-      assert.strictEqual(linkKeptMillis, 26 * hour)
-      assert.deepStrictEqual(read(made, url, noon + 26 * hour - 1), { id, fileName: "photo.png" })
-      assert.isUndefined(read(made, url, noon + 26 * hour + 1000))
+      assert.strictEqual(linkLifetimeMillis, 26 * hour)
+      assert.deepStrictEqual(read(created, url, noon + 26 * hour - 1), {
+        id,
+        fileName: "photo.png",
+      })
+      assert.isUndefined(read(created, url, noon + 26 * hour + 1000))
     }),
   )
 

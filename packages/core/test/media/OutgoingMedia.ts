@@ -74,7 +74,7 @@ export interface Setup {
   readonly noRoom?: boolean
 }
 
-export const setup = ({ replies = [answer(200)], records = [record], ...given }: Setup) =>
+export const setup = ({ replies = [answer(200)], records = [record], ...args }: Setup) =>
   Effect.gen(function* () {
     const calls: Array<readonly [url: string, limits: FetchLimits]> = []
     const released = yield* Ref.make(0)
@@ -95,20 +95,20 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
             }),
         }),
         Layer.mock(MediaFiles, {
-          keeps: true,
+          isRetained: true,
           room:
-            given.noRoom === true
+            args.noRoom === true
               ? Effect.fail(new MediaFilesError({ reason: "full" }))
               : Effect.void,
           open: (storageKey) =>
-            given.open ??
+            args.open ??
             (storageKey === "key-71"
               ? Effect.succeed(content({ mimeType: "application/pdf" }))
               : Effect.fail(new MediaFilesError({ reason: "not_found" }))),
           spool: (body, maximumBytes) =>
             Effect.gen(function* () {
-              if (given.cannotKeep !== undefined) {
-                return yield* new MediaFilesError({ reason: given.cannotKeep })
+              if (args.cannotKeep !== undefined) {
+                return yield* new MediaFilesError({ reason: args.cannotKeep })
               }
               const size = yield* Stream.runFold(
                 body,
@@ -120,8 +120,8 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
               }
               return content({
                 size,
-                mimeType: given.mimeType ?? "image/png",
-                part: () => Stream.make(new TextEncoder().encode(given.beginning ?? "")),
+                mimeType: args.mimeType ?? "image/png",
+                part: () => Stream.make(new TextEncoder().encode(args.beginning ?? "")),
               })
             }),
         }),
@@ -143,9 +143,9 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
   })
 
 /** Why the media are unavailable. */
-export const reason = (given: Setup, reference: MediaReference = link()) =>
+export const reason = (input: Setup, reference: MediaReference = link()) =>
   Effect.gen(function* () {
-    const { calls, open } = yield* setup(given)
+    const { calls, open } = yield* setup(input)
     const error = yield* Effect.flip(open(owner, reference))
     assert.strictEqual(error._tag, "MediaUnavailable")
     return { message: error.message, calls: calls.length }

@@ -85,12 +85,12 @@ describe("a file of the media directory", () => {
 
 describe("the name of a fetched file", () => {
   const named = (
-    given: Setup & { readonly headers?: EgressAnswer["headers"]; readonly from?: string },
+    input: Setup & { readonly headers?: EgressAnswer["headers"]; readonly from?: string },
     reference: Partial<MediaReference> = {},
   ) =>
     Effect.gen(function* () {
-      const { from: url = "https://example.com/d/7", headers = {} } = given
-      const { open } = yield* setup({ ...given, replies: [answer(200, { url, headers })] })
+      const { from: url = "https://example.com/d/7", headers = {} } = input
+      const { open } = yield* setup({ ...input, replies: [answer(200, { url, headers })] })
       const { fileName, mimeType } = yield* open(owner, link({ url, ...reference }))
       return [fileName, mimeType]
     })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mimeTypeOf, withFittingEnding } from "../../src/model/Media.ts"
+import { toMimeType, withFittingEnding } from "../../src/model/Media.ts"
 
 const nothing = "application/octet-stream"
 
@@ -30,7 +30,7 @@ describe("the MIME type of a content", () => {
   ]
   for (const [sniffed, fileName, mimeType] of types) {
     it(`${sniffed} called "${fileName}" is ${mimeType}`, () =>
-      assert.strictEqual(mimeTypeOf(sniffed, fileName), mimeType))
+      assert.strictEqual(toMimeType(sniffed, fileName), mimeType))
   }
 })
 
@@ -47,8 +47,8 @@ describe("a fitting extension", () => {
     [nothing, "anything", "anything"],
     ["application/x-unheard-of", "anything", "anything"],
   ]
-  for (const [mimeType, given, name] of names) {
-    it(`of ${mimeType} makes "${given}" "${name}"`, () =>
-      assert.strictEqual(withFittingEnding(given, mimeType), name))
+  for (const [mimeType, text, name] of names) {
+    it(`of ${mimeType} makes "${text}" "${name}"`, () =>
+      assert.strictEqual(withFittingEnding(text, mimeType), name))
   }
 })

@@ -22,16 +22,16 @@ describe("the name of an uploaded file", () => {
     ["a/", undefined],
     ["\u0000\n", undefined],
   ]
-  it.effect.each(names)("turns %j into %j", ([given, name]) =>
-    Effect.sync(() => assert.strictEqual(uploadedFileName(given), name)),
+  it.effect.each(names)("turns %j into %j", ([text, name]) =>
+    Effect.sync(() => assert.strictEqual(uploadedFileName(text), name)),
   )
 
   it.effect.prop(
     "is one path segment of 1 to 255 characters, whatever the input",
     [Schema.String],
-    ([given]) =>
+    ([text]) =>
       Effect.sync(() => {
-        const name = uploadedFileName(given)
+        const name = uploadedFileName(text)
         if (name === undefined) return
         assert.notMatch(name, /[/\\\p{Cc}]/u)
         assert.isTrue(codePointLength(name) >= 1 && codePointLength(name) <= 255)

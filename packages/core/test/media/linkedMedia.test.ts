@@ -107,8 +107,8 @@ describe("a link", () => {
         [{ url: "https://example.com/", fileName: "report.pdf" }, { beginning: page }],
         [{ url: "https://example.com/a.php", fileName: "report.xlsx" }, { replies: [html] }],
       ]
-      for (const [reference, given] of refused) {
-        const why = yield* reason({ mimeType: unknown, ...given }, link(reference))
+      for (const [reference, input] of refused) {
+        const why = yield* reason({ mimeType: unknown, ...input }, link(reference))
         assert.deepStrictEqual(why, {
           calls: 1,
           message: "The media link answered with a web page instead of the file.",
@@ -129,8 +129,8 @@ describe("a link", () => {
         [{ url: "https://example.com/a.md" }, { beginning: "<p align=center>" }],
         [{ url: "https://example.com/a.txt" }, { beginning: "About <html>" }],
       ]
-      for (const [reference, given] of sent) {
-        const { open } = yield* setup({ mimeType: unknown, ...given })
+      for (const [reference, input] of sent) {
+        const { open } = yield* setup({ mimeType: unknown, ...input })
         assert.strictEqual((yield* open(owner, link(reference))).size, 3)
       }
     }),

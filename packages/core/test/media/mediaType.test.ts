@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mediaTypeOf, mediaTypeOfLink } from "../../src/model/Media.ts"
+import { toMediaType, mediaTypeOfLink } from "../../src/model/Media.ts"
 
-describe("mediaTypeOf", () => {
+describe("toMediaType", () => {
   for (const mimeType of ["image/jpeg", "image/png", "image/webp", "image/gif", "IMAGE/PNG"]) {
-    it(`${mimeType} is an image`, () => assert.strictEqual(mediaTypeOf(mimeType), "image"))
+    it(`${mimeType} is an image`, () => assert.strictEqual(toMediaType(mimeType), "image"))
   }
   for (const mimeType of [
     "image/svg+xml",
@@ -14,7 +14,7 @@ describe("mediaTypeOf", () => {
     "application/octet-stream",
     "",
   ]) {
-    it(`"${mimeType}" is a file`, () => assert.strictEqual(mediaTypeOf(mimeType), "file"))
+    it(`"${mimeType}" is a file`, () => assert.strictEqual(toMediaType(mimeType), "file"))
   }
 })
 

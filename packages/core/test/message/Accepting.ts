@@ -143,7 +143,7 @@ export const verdict = (result: Result.Result<unknown, Refusal>): Verdict =>
     onSuccess: () => "accepted",
   })
 
-export const refusalOf = (result: Result.Result<unknown, Refusal>): Refusal =>
+export const getRefusal = (result: Result.Result<unknown, Refusal>): Refusal =>
   Result.getOrThrow(Result.flip(result))
 
 /** ISO 8601, to the millisecond. */

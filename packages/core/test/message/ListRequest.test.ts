@@ -3,16 +3,16 @@ import { Effect, Result } from "effect"
 import { parseListRequest, textPattern } from "../../src/service/Messages.ts"
 import type { ReferencedList } from "../../src/service/Messages.ts"
 
-const told = (query: object) =>
+const getProblems = (query: object) =>
   Result.match(parseListRequest(query, true), {
     onSuccess: () => [],
     onFailure: ({ code, errors, field }) =>
       [{ code, field }, ...errors].map((each) => [each.code, each.field]),
   })
 
-const taken = (given: Readonly<Record<string, string>>) => {
-  assert.deepStrictEqual(told(given), [])
-  return Result.getOrThrow(parseListRequest(given as ReferencedList, true))
+const getSuccess = (input: Readonly<Record<string, string>>) => {
+  assert.deepStrictEqual(getProblems(input), [])
+  return Result.getOrThrow(parseListRequest(input as ReferencedList, true))
 }
 
 const noon = Date.UTC(2030, 0, 1, 12)
@@ -20,7 +20,7 @@ const noon = Date.UTC(2030, 0, 1, 12)
 describe("GET /messages", () => {
   it.effect("without parameters lists everything, 25 to a page", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual(taken({}), {
+      assert.deepStrictEqual(getSuccess({}), {
         filter: {
           statuses: null,
           from: null,
@@ -53,7 +53,7 @@ describe("GET /messages", () => {
         since: new Date(noon),
         limit: 30,
       }
-      assert.deepStrictEqual(Result.getOrThrow(parseListRequest(values, true)), taken(text))
+      assert.deepStrictEqual(Result.getOrThrow(parseListRequest(values, true)), getSuccess(text))
       const wrong: ReadonlyArray<readonly [ReferencedList, code: string, field: string]> = [
         [{ limit: 0 }, "validation_failed", "limit"],
         [{ from: 1.5 }, "validation_failed", "from"],
@@ -62,8 +62,8 @@ describe("GET /messages", () => {
         [{ status: [] }, "validation_failed", "status"],
         [{ colour: "red" } as ReferencedList, "validation_failed", "colour"],
       ]
-      for (const [given, code, field] of wrong) {
-        const refusal = Result.getOrThrow(Result.flip(parseListRequest(given, true)))
+      for (const [input, code, field] of wrong) {
+        const refusal = Result.getOrThrow(Result.flip(parseListRequest(input, true)))
         assert.deepStrictEqual([refusal.code, refusal.field], [code, field])
       }
     }),
@@ -72,7 +72,7 @@ describe("GET /messages", () => {
   it.effect("takes every filter", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<unknown>(
-        taken({
+        getSuccess({
           status: "sent",
           from: "7",
           to: "+1 555-000-0001",
@@ -103,27 +103,27 @@ describe("GET /messages", () => {
 
   it.effect("accepts one or several statuses, comma-separated, in any order", () =>
     Effect.sync(() => {
-      const statuses = (status: string) => taken({ status }).filter.statuses
+      const statuses = (status: string) => getSuccess({ status }).filter.statuses
       const all = "queued,scheduled,sent,delivered,read,failed,cancelled,expired"
       assert.sameMembers([...(statuses(all) ?? [])], all.split(","))
       assert.deepStrictEqual(statuses("sent,queued"), statuses("queued,sent,queued"))
       assert.deepStrictEqual(
-        taken({ status: "sent,queued" }).filter,
-        taken({ status: "queued,sent" }).filter,
+        getSuccess({ status: "sent,queued" }).filter,
+        getSuccess({ status: "queued,sent" }).filter,
       )
     }),
   )
 
   it.effect("compares since and until at full precision", () =>
     Effect.sync(() => {
-      const { filter } = taken({
+      const { filter } = getSuccess({
         since: "2030-01-01T12:00:00.0001Z",
         until: "2030-01-01T12:00:00.00100Z",
       })
       // Created at or after, created before; creation times are whole milliseconds.
       assert.strictEqual(filter.since, noon + 1)
       assert.strictEqual(filter.until, noon + 1)
-      assert.strictEqual(taken({ until: "2030-01-01T12:00:00.0001Z" }).filter.until, noon + 1)
+      assert.strictEqual(getSuccess({ until: "2030-01-01T12:00:00.0001Z" }).filter.until, noon + 1)
     }),
   )
 
@@ -169,7 +169,7 @@ describe("GET /messages", () => {
     ],
   ]
   it.effect.each(refused)("refuses %s", ([, entries, expected]) =>
-    Effect.sync(() => assert.deepStrictEqual<unknown>(told(entries), expected)),
+    Effect.sync(() => assert.deepStrictEqual<unknown>(getProblems(entries), expected)),
   )
 
   it.effect("looks for a text and an error only for the program and the operator", () =>
@@ -179,8 +179,8 @@ describe("GET /messages", () => {
       )
       assert.strictEqual(trusted.text, " Order")
       assert.strictEqual(trusted.filter.error, "send_failed")
-      const refusedBy = (given: object, isTrusted: boolean) =>
-        Result.match(parseListRequest(given, isTrusted), {
+      const refusedBy = (input: object, isTrusted: boolean) =>
+        Result.match(parseListRequest(input, isTrusted), {
           onFailure: ({ code, field }) => [code, field],
           onSuccess: () => [],
         })
@@ -189,12 +189,12 @@ describe("GET /messages", () => {
         "validation_failed",
         "error",
       ])
-      for (const given of [
+      for (const input of [
         { text: "" },
         { text: "a".repeat(101) },
         { text: "Order", to: "+15550000001" },
       ]) {
-        assert.deepStrictEqual(refusedBy(given, true), ["validation_failed", "text"])
+        assert.deepStrictEqual(refusedBy(input, true), ["validation_failed", "text"])
       }
       assert.deepStrictEqual(refusedBy({ error: "no_error" }, true), ["validation_failed", "error"])
     }),

@@ -7,13 +7,13 @@ const day = 24 * 60 * 60 * 1000
 
 /** The load of the fullest window that a message planned for then falls into, counted in full. */
 const fullest = (times: ReadonlyArray<number>, plannedAt: number, windowMillis: number) => {
-  let most = 0
+  let max = 0
   for (let end = plannedAt; end < plannedAt + windowMillis; end++) {
     let count = 0
     for (const time of times) if (end - windowMillis < time && time <= end) count++
-    most = Math.max(most, count)
+    max = Math.max(max, count)
   }
-  return most
+  return max
 }
 
 const ascending = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)
@@ -89,10 +89,10 @@ describe("countExactly", () => {
   it.effect.prop(
     "never overfills 24 hours, in whatever order messages are planned",
     [Schema.Array(Small(0, 40)), Small(1, 4), Small(1, 20)],
-    ([wanted, messages, windowMillis]) =>
+    ([expected, messages, windowMillis]) =>
       Effect.sync(() => {
         const accepted: Array<number> = []
-        for (const plannedAt of wanted) {
+        for (const plannedAt of expected) {
           const query = { plannedAt, count: 1, limit: { messages, windowMillis } }
           if (countExactly(ascending(accepted), query).planned < messages) accepted.push(plannedAt)
         }

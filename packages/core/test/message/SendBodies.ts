@@ -22,7 +22,7 @@ export const bare = (object: object): object => Object.assign(Object.create(null
 export type Told = ReadonlyArray<readonly [code: string, field: string | null]>
 
 /** Every problem of a refusal, the error first; empty when accepted. */
-export const told = (result: Result.Result<SendRequest, Refusal>): Told =>
+export const getProblems = (result: Result.Result<SendRequest, Refusal>): Told =>
   Result.match(result, {
     onSuccess: () => [],
     onFailure: ({ code, errors, field }) => [
@@ -31,8 +31,8 @@ export const told = (result: Result.Result<SendRequest, Refusal>): Told =>
     ],
   })
 
-export const taken = (result: Result.Result<SendRequest, Refusal>): SendRequest => {
-  assert.deepStrictEqual(told(result), [])
+export const getSuccess = (result: Result.Result<SendRequest, Refusal>): SendRequest => {
+  assert.deepStrictEqual(getProblems(result), [])
   return Result.getOrThrow(result)
 }
 
@@ -40,6 +40,6 @@ export const refusals = (
   cases: ReadonlyArray<readonly [what: string, body: unknown, told: Told]>,
   parse: (body: unknown) => Result.Result<SendRequest, Refusal> = single,
 ) =>
-  it.effect.each(cases)("refuses %s", ([, given, expected]) =>
-    Effect.sync(() => assert.deepStrictEqual(told(parse(given)), expected)),
+  it.effect.each(cases)("refuses %s", ([, value, expected]) =>
+    Effect.sync(() => assert.deepStrictEqual(getProblems(parse(value)), expected)),
   )

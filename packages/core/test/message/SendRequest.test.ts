@@ -1,13 +1,13 @@
 /** The body of a send: required fields, recipients, batches. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { bare, single, batch, phone, body, taken, refusals } from "./SendBodies.ts"
+import { bare, single, batch, phone, body, getSuccess, refusals } from "./SendBodies.ts"
 import type { Told } from "./SendBodies.ts"
 
 describe("POST /messages", () => {
   it.effect("accepts the minimum of a message", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual<unknown>(taken(single({ to: phone, text: "Hello" })), {
+      assert.deepStrictEqual<unknown>(getSuccess(single({ to: phone, text: "Hello" })), {
         recipients: [{ kind: "phone", phone: "+15550000001" }],
         batch: false,
         from: null,
@@ -24,7 +24,7 @@ describe("POST /messages", () => {
   it.effect("takes every field", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<unknown>(
-        taken(
+        getSuccess(
           single({
             to: { group: "Team" },
             from: 7,
@@ -58,8 +58,8 @@ describe("POST /messages", () => {
   it.effect("from, media, sendAt and expiresAt may be null, which means missing", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(
-        taken(single(body({ from: null, media: null, sendAt: null, expiresAt: null }))),
-        taken(single(body({}))),
+        getSuccess(single(body({ from: null, media: null, sendAt: null, expiresAt: null }))),
+        getSuccess(single(body({}))),
       ),
     ),
   )
@@ -71,7 +71,7 @@ describe("POST /messages", () => {
         text: "Hello",
         media: bare({ mediaId: 3 }),
       }
-      const request = taken(single(bare(json)))
+      const request = getSuccess(single(bare(json)))
       assert.deepStrictEqual<unknown>(request.recipients, [
         { kind: "phone", phone: "+15550000001" },
       ])
@@ -82,14 +82,14 @@ describe("POST /messages", () => {
   describe("a JSON body that is not an object is validation_failed", () => {
     refusals(
       [null, [], [body({})], "text", 5, true].map(
-        (given) => [JSON.stringify(given), given, [["validation_failed", null]]] as const,
+        (input) => [JSON.stringify(input), input, [["validation_failed", null]]] as const,
       ),
     )
   })
 
   describe("to", () => {
-    const to = (what: string, given: unknown, told: Told) =>
-      [what, body({ to: given }), told] as const
+    const to = (what: string, value: unknown, told: Told) =>
+      [what, body({ to: value }), told] as const
 
     refusals([
       ["a missing one", { text: "Hello" }, [["validation_failed", "to"]]],
@@ -139,7 +139,7 @@ describe("POST /messages", () => {
 
     it.effect("takes each kind of recipient", () =>
       Effect.sync(() => {
-        const recipient = (to: unknown) => taken(single(body({ to }))).recipients[0]
+        const recipient = (to: unknown) => getSuccess(single(body({ to }))).recipients[0]
         assert.deepStrictEqual<unknown>(recipient({ phone: "+44 20-7946 0958" }), {
           kind: "phone",
           phone: "+442079460958",
@@ -158,11 +158,11 @@ describe("POST /messages", () => {
         })
         assert.deepStrictEqual(recipient({ username: "t.me/name" }), {
           kind: "username",
-          username: { given: "t.me/name", target: { kind: "name", name: "name" } },
+          username: { text: "t.me/name", target: { kind: "name", name: "name" } },
         })
         assert.deepStrictEqual(recipient({ username: "tg:42" }), {
           kind: "username",
-          username: { given: "tg:42", target: { kind: "id", id: 42 } },
+          username: { text: "tg:42", target: { kind: "id", id: 42 } },
         })
       }),
     )
@@ -186,7 +186,7 @@ describe("POST /messages/batch", () => {
 
   it.effect("makes one message for each recipient, in the order of to, duplicates included", () =>
     Effect.sync(() => {
-      const request = taken(batch(list([phone, { group: "Team" }, phone])))
+      const request = getSuccess(batch(list([phone, { group: "Team" }, phone])))
       assert.isTrue(request.batch)
       assert.deepStrictEqual<unknown>(request.recipients, [
         { kind: "phone", phone: "+15550000001" },
@@ -198,7 +198,7 @@ describe("POST /messages/batch", () => {
 
   it.effect("accepts 1,000 recipients", () =>
     Effect.sync(() => {
-      const request = taken(batch(list(Array.from({ length: 1000 }, () => phone))))
+      const request = getSuccess(batch(list(Array.from({ length: 1000 }, () => phone))))
       assert.lengthOf(request.recipients, 1000)
     }),
   )

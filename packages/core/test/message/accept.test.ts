@@ -18,7 +18,7 @@ import {
   aRequest,
   decide,
   verdict,
-  refusalOf,
+  getRefusal,
   iso,
   to,
 } from "./Accepting.ts"
@@ -78,7 +78,7 @@ describe("references", () => {
 
   it.effect("media_not_found is 422 on a send", () =>
     Effect.sync(() => {
-      const refusal = refusalOf(decide(aRequest({ to: to.phone, media: { mediaId: 99 } })))
+      const refusal = getRefusal(decide(aRequest({ to: to.phone, media: { mediaId: 99 } })))
       assert.deepStrictEqual(
         [refusal.code, refusal.status, refusal.field],
         ["media_not_found", 422, "media.mediaId"],
@@ -119,7 +119,7 @@ it.effect(
   "checks run in the contract's order: times, number, contact, media, allowance, quota",
   () =>
     Effect.sync(() => {
-      let given: Readonly<Record<string, unknown>> = {
+      let input: Readonly<Record<string, unknown>> = {
         to: { contactId: 99 },
         from: 9,
         media: { mediaId: 99 },
@@ -132,9 +132,9 @@ it.effect(
       }
       const verdicts: Array<Verdict> = []
       const then = (fix: Readonly<Record<string, unknown>>, change: Circumstances = {}) => {
-        given = { ...given, ...fix }
+        input = { ...input, ...fix }
         circumstances = { ...circumstances, ...change }
-        verdicts.push(verdict(decide(aRequest(given), circumstances)))
+        verdicts.push(verdict(decide(aRequest(input), circumstances)))
       }
       then({})
       then({ sendAt: null })
@@ -210,8 +210,8 @@ describe("an acceptance", () => {
 
   it.effect("resolves each kind of recipient, in the order of to", () =>
     Effect.sync(() => {
-      const recipients = (given: unknown, numbers = [aNumber(1), aNumber(11, "telegram")]) =>
-        accepted({ to: given }, { numbers }).messages.map((message) => message.to)
+      const recipients = (value: unknown, numbers = [aNumber(1), aNumber(11, "telegram")]) =>
+        accepted({ to: value }, { numbers }).messages.map((message) => message.to)
       assert.deepStrictEqual<unknown>(
         recipients([to.phone, to.group, to.contactWithPhone, { phone: withPhone.phone }]),
         [

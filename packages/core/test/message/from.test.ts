@@ -11,7 +11,7 @@ import {
   factsFor,
   aRequest,
   decide,
-  refusalOf,
+  getRefusal,
   to,
 } from "./Accepting.ts"
 
@@ -129,7 +129,7 @@ describe("from", () => {
     ]
     const needed = "username_needs_telegram"
     const unfit = "validation_failed"
-    const given: ReadonlyArray<
+    const args: ReadonlyArray<
       readonly [what: string, to: unknown, whatsapp: string | null, telegram: string | null]
     > = [
       ["a phone", to.phone, null, null],
@@ -152,7 +152,7 @@ describe("from", () => {
       ],
     ]
 
-    it.effect.each(given)("for %s, connected or logged out", ([, recipients, whatsapp, telegram]) =>
+    it.effect.each(args)("for %s, connected or logged out", ([, recipients, whatsapp, telegram]) =>
       Effect.sync(() => {
         for (const from of [1, 2]) {
           assert.strictEqual(resolved(recipients, numbers, { from }), whatsapp ?? from)
@@ -224,8 +224,9 @@ describe("from", () => {
   it.effect("number_not_allowed is 403, the other refusals are 422 or 400", () =>
     Effect.sync(() => {
       const status = (from: number | null, recipients: unknown, numbers = [aNumber(1)]) =>
-        refusalOf(decide(aRequest({ to: recipients, from }), { numbers }, { sender: limitedTo(2) }))
-          .status
+        getRefusal(
+          decide(aRequest({ to: recipients, from }), { numbers }, { sender: limitedTo(2) }),
+        ).status
       assert.strictEqual(status(1, to.phone), 403)
       assert.strictEqual(status(9, to.phone), 422)
       assert.strictEqual(status(null, to.phone), 422)

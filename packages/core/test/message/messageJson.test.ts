@@ -160,7 +160,7 @@ describe("a Message", () => {
       } as const
       const message = aMessage({ media })
       const shown = { media_id: 71, type: "file", file_name: null }
-      const urlAt = (moment: number) => ({ ...shown, url: `link to 71 null at ${moment}` })
+      const urlAt = (instant: number) => ({ ...shown, url: `link to 71 null at ${instant}` })
       const later = noon + 3 * hour
       assert.deepStrictEqual<unknown>(messageJson(message, later, link).media, urlAt(later))
       assert.deepStrictEqual<unknown>(answered(message).media, urlAt(noon))

@@ -17,18 +17,18 @@ import {
   countingIds,
   decide,
   verdict,
-  refusalOf,
+  getRefusal,
   iso,
   to,
 } from "./Accepting.ts"
 
 describe("plan allowance", () => {
   const plan = (messagesRemaining: number | null): Plan => ({ ...unlimitedPlan, messagesRemaining })
-  const send = (count: number, given: Plan | null, sender = aSender()) =>
+  const send = (count: number, input: Plan | null, sender = aSender()) =>
     verdict(
       decide(
         aRequest({ to: Array.from({ length: count }, () => to.phone) }),
-        { plan: given },
+        { plan: input },
         { sender },
       ),
     )
@@ -54,7 +54,10 @@ describe("plan allowance", () => {
 
   it.effect("no_credits is 402", () =>
     Effect.sync(() =>
-      assert.strictEqual(refusalOf(decide(aRequest({ to: to.phone }), { plan: null })).status, 402),
+      assert.strictEqual(
+        getRefusal(decide(aRequest({ to: to.phone }), { plan: null })).status,
+        402,
+      ),
     ),
   )
 })
@@ -86,30 +89,31 @@ describe("the number's 24-hour quota", () => {
 
   it.effect("a refusal tells the free quota, and when the whole request fits", () =>
     Effect.sync(() => {
-      const told = (count: number, quota: QuotaFacts, overrides: object = {}) => {
-        const { details, message, retryAfter } = refusalOf(send(count, quota, overrides))
+      const getDetails = (count: number, quota: QuotaFacts, overrides: object = {}) => {
+        const { details, message, retryAfter } = getRefusal(send(count, quota, overrides))
         return [message, details, retryAfter] as const
       }
       // It is a quarter past the second: answers show whole seconds, and only the next one has room.
       const [at, later] = ["2026-03-02T12:00:00Z", "2026-03-03T12:00:01Z"]
-      assert.deepStrictEqual(told(2, full(now + day, 999)), [
+      assert.deepStrictEqual(getDetails(2, full(now + day, 999)), [
         `The number has room for 1 more in the 24 hours around ${at}. All of this request fits from ${later} on: send it then, or schedule it for then.`,
         { room: 1, roomAt: later },
         86_400,
       ])
       const sendAt = "2026-03-02T12:00:10Z"
-      assert.deepStrictEqual(told(1, full(now + day), { sendAt }), [
+      assert.deepStrictEqual(getDetails(1, full(now + day), { sendAt }), [
         `The number has room for 0 more in the 24 hours around ${sendAt}. All of this request fits from ${later} on: schedule it for then or later.`,
         { room: 0, roomAt: later },
         86_400,
       ])
-      const expiring = (expiresAt: string) => told(1, full(now + day), { sendAt, expiresAt })[0]
+      const expiring = (expiresAt: string) =>
+        getDetails(1, full(now + day), { sendAt, expiresAt })[0]
       assert.match(
         expiring(later),
         /: schedule it for then or later, and let it expire after that\.$/,
       )
       assert.match(expiring("2026-03-03T12:00:02Z"), /: schedule it for then or later\.$/)
-      const soon = told(1, full(now + 750))
+      const soon = getDetails(1, full(now + 750))
       assert.deepStrictEqual(soon.slice(1), [{ room: 0, roomAt: "2026-03-02T12:00:01Z" }, 1])
     }),
   )
@@ -117,7 +121,7 @@ describe("the number's 24-hour quota", () => {
   it.effect("Retry-After is the seconds until the number has room, rounded up", () =>
     Effect.sync(() => {
       const retryAfter = (roomAt: number) => {
-        const { retryAfter: seconds, status } = refusalOf(send(1, full(roomAt)))
+        const { retryAfter: seconds, status } = getRefusal(send(1, full(roomAt)))
         assert.strictEqual(status, 429)
         return seconds
       }
@@ -131,7 +135,7 @@ describe("the number's 24-hour quota", () => {
   it.effect("a number known to be full until later is refused without counting", () =>
     Effect.sync(() => {
       const quota: QuotaFacts = { bound: 1000, fullUntil: now + 90 * second, exact: null }
-      const refusal = refusalOf(send(1, quota))
+      const refusal = getRefusal(send(1, quota))
       assert.deepStrictEqual([refusal.code, refusal.retryAfter], ["number_daily_cap_reached", 90])
       assert.strictEqual(verdict(send(1, quota, { sendAt: iso(now + 90 * second) })), "accepted")
     }),

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { sendRequestParser } from "../../src/model/SendRequest.ts"
-import { single, phone, body, told, taken, refusals } from "./SendBodies.ts"
+import { single, phone, body, getProblems, getSuccess, refusals } from "./SendBodies.ts"
 import type { Told } from "./SendBodies.ts"
 
 describe("the content of POST /messages", () => {
@@ -48,7 +48,7 @@ describe("the content of POST /messages", () => {
           "\u200B",
           "\uFEFF",
         ]) {
-          assert.strictEqual(taken(single(body({ text }))).text, text)
+          assert.strictEqual(getSuccess(single(body({ text }))).text, text)
         }
       }),
     )
@@ -56,16 +56,16 @@ describe("the content of POST /messages", () => {
     it.effect("with media it may be missing, empty or blank", () =>
       Effect.sync(() => {
         const media = { mediaId: 1 }
-        assert.strictEqual(taken(single({ to: phone, media })).text, "")
-        assert.strictEqual(taken(single(body({ text: "", media }))).text, "")
-        assert.strictEqual(taken(single(body({ text: " \n ", media }))).text, " \n ")
+        assert.strictEqual(getSuccess(single({ to: phone, media })).text, "")
+        assert.strictEqual(getSuccess(single(body({ text: "", media }))).text, "")
+        assert.strictEqual(getSuccess(single(body({ text: " \n ", media }))).text, " \n ")
       }),
     )
   })
 
   describe("media", () => {
-    const media = (what: string, given: unknown, told: Told) =>
-      [what, body({ media: given }), told] as const
+    const media = (what: string, value: unknown, told: Told) =>
+      [what, body({ media: value }), told] as const
 
     refusals([
       media("text", "https://example.com/a.png", [["validation_failed", "media"]]),
@@ -127,7 +127,7 @@ describe("the content of POST /messages", () => {
 
     it.effect("keeps the media and the type implied by the link's extension", () =>
       Effect.sync(() => {
-        const reference = (media: unknown) => taken(single(body({ media }))).media
+        const reference = (media: unknown) => getSuccess(single(body({ media }))).media
         const link = "https://example.com/photo.PNG?size=2"
         assert.deepStrictEqual(reference({ url: link }), {
           mediaId: null,
@@ -161,10 +161,10 @@ describe("the content of POST /messages", () => {
       Effect.sync(() => {
         const open = sendRequestParser({ allowPrivate: true })
         for (const url of ["http://127.0.0.1:8080/a.png", "http://localhost/a", "http://[::1]/"]) {
-          assert.strictEqual(taken(open.single(body({ media: { url } }))).media?.url, url)
+          assert.strictEqual(getSuccess(open.single(body({ media: { url } }))).media?.url, url)
         }
         const ftp = body({ media: { url: "ftp://127.0.0.1/a" } })
-        assert.deepStrictEqual(told(open.single(ftp)), [["invalid_media_url", "media.url"]])
+        assert.deepStrictEqual(getProblems(open.single(ftp)), [["invalid_media_url", "media.url"]])
       }),
     )
   })
@@ -227,12 +227,12 @@ describe("the content of POST /messages", () => {
 
     it.effect("expiresAt may be less than a millisecond after sendAt", () =>
       Effect.sync(() =>
-        taken(single(body({ sendAt: `${at}.0000001Z`, expiresAt: `${at}.00000011Z` }))),
+        getSuccess(single(body({ sendAt: `${at}.0000001Z`, expiresAt: `${at}.00000011Z` }))),
       ),
     )
 
     it.effect("accepts times in the past: acceptance checks them", () =>
-      Effect.sync(() => taken(single(body({ sendAt: "2001-01-01T00:00:00Z" })))),
+      Effect.sync(() => getSuccess(single(body({ sendAt: "2001-01-01T00:00:00Z" })))),
     )
   })
 })

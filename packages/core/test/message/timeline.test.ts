@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { EventId, WebhookId } from "../../src/model/Ids.ts"
-import type { TimelineFacts, ToldAttempt } from "../../src/model/Timeline.ts"
+import type { TimelineFacts, TimelineDelivery } from "../../src/model/Timeline.ts"
 import { timelineEntries, timelineLimit } from "../../src/model/Timeline.ts"
 import { aMessage, noon } from "../worker/claimedMessage.ts"
 
 const hour = 3_600_000
 
-const told = (overrides: Partial<ToldAttempt> = {}): ToldAttempt => ({
+const aDelivery = (overrides: Partial<TimelineDelivery> = {}): TimelineDelivery => ({
   attemptedAt: noon + 10,
   webhookId: 5 as WebhookId,
   url: "https://example.com/hook?secret=1#part",
@@ -40,14 +40,14 @@ const event = (
 })
 
 /** Type and time since noon of each entry. */
-const shown = (given: Partial<TimelineFacts>, now = noon + hour) =>
-  timelineEntries(facts(given), "owner", now).entries.map(({ at, type }) => [type, at - noon])
+const toTimeline = (overrides: Partial<TimelineFacts>, now = noon + hour) =>
+  timelineEntries(facts(overrides), "owner", now).entries.map(({ at, type }) => [type, at - noon])
 
 describe("a timeline", () => {
   it.effect("is what is stored, in the order in which it happened", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(
-        shown({
+        toTimeline({
           message: aMessage({ sendAt: noon + 1 }),
           attempts: [
             { at: noon + 4, unfinished: "interrupted", nextAttemptAt: null },
@@ -58,7 +58,7 @@ describe("a timeline", () => {
           event: event("message.sent", noon + 5),
           deliveredAt: noon + 6,
           readAt: noon + 12,
-          deliveries: [told({ attempt: 2, attemptedAt: noon + 11 }), told()],
+          deliveries: [aDelivery({ attempt: 2, attemptedAt: noon + 11 }), aDelivery()],
         }),
         [
           ["accepted", 0],
@@ -80,13 +80,13 @@ describe("a timeline", () => {
   it.effect("of a scheduled message says that it fell due only once it did, while it waited", () =>
     Effect.sync(() => {
       const message = aMessage({ sendAt: noon + hour })
-      assert.deepStrictEqual(shown({ message }, noon + hour - 1), [["accepted", 0]])
-      assert.deepStrictEqual(shown({ message }, noon + hour), [
+      assert.deepStrictEqual(toTimeline({ message }, noon + hour - 1), [["accepted", 0]])
+      assert.deepStrictEqual(toTimeline({ message }, noon + hour), [
         ["accepted", 0],
         ["due", hour],
       ])
       const ended = event("message.cancelled", noon + 1)
-      assert.deepStrictEqual(shown({ message, event: ended }, noon + 2 * hour), [
+      assert.deepStrictEqual(toTimeline({ message, event: ended }, noon + 2 * hour), [
         ["accepted", 0],
         ["cancelled", 1],
       ])
@@ -111,7 +111,7 @@ describe("a timeline", () => {
           message: aMessage({ state: "failed", error }),
           attempts: [{ at: noon + 1, unfinished: "no_room", nextAttemptAt: noon + 2 }],
           event: event("message.failed", noon + 2),
-          deliveries: [told({ webhookId: null, error: "timeout", responseStatus: null })],
+          deliveries: [aDelivery({ webhookId: null, error: "timeout", responseStatus: null })],
         }),
         "owner",
         noon + 2,
@@ -145,7 +145,7 @@ describe("a timeline", () => {
       const urls = (["owner", "administrator", "member"] as const).map(
         (role) =>
           timelineEntries(
-            facts({ event: event("message.sent", noon), deliveries: [told()] }),
+            facts({ event: event("message.sent", noon), deliveries: [aDelivery()] }),
             role,
             noon,
           ).entries.at(-1)?.url,
@@ -164,7 +164,7 @@ describe("a timeline", () => {
             readAt: noon + 2,
             attempts: [{ at: noon, unfinished: "postponed", nextAttemptAt: null }],
             deliveries: Array.from({ length: count }, (_, index) =>
-              told({ attemptedAt: noon + 10 + count - index, attempt: count - index }),
+              aDelivery({ attemptedAt: noon + 10 + count - index, attempt: count - index }),
             ),
           }),
           "owner",

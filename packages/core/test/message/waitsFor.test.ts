@@ -15,7 +15,7 @@ const facts: ConnectionFacts = {
   isDisabled: false,
   isSending: false,
   firstDueAt: noon,
-  restsUntil: null,
+  pacedUntil: null,
   limitedUntil: null,
   noRoomUntil: null,
 }
@@ -52,7 +52,7 @@ const stopped: ConnectionFacts = {
   pause: { until: noon + hour, reason: "restricted" },
   isDisabled: true,
   isSending: true,
-  restsUntil: noon + 3,
+  pacedUntil: noon + 3,
   limitedUntil: noon + 2,
   noRoomUntil: noon + 4,
 }

@@ -20,7 +20,7 @@ const aReadiness = Effect.gen(function* () {
   } = { ping: Effect.void, ready: Effect.void }
   const ports = Layer.mergeAll(
     storeWith({ system: { ping: Effect.suspend(() => answers.ping) } }),
-    Layer.mock(MediaFiles, { ready: Effect.suspend(() => answers.ready), keeps: true }),
+    Layer.mock(MediaFiles, { ready: Effect.suspend(() => answers.ready), isRetained: true }),
   )
   const log = Logger.layer([
     Logger.make(({ logLevel, message }) => void lines.push(`${logLevel} ${String(message)}`)),
@@ -100,16 +100,16 @@ it.effect(
         const { isStoreSlow, notReady } = yield* Readiness
         const after = (millis: number) =>
           Effect.gen(function* () {
-            const asked = yield* Effect.forkChild(notReady)
+            const request = yield* Effect.forkChild(notReady)
             yield* TestClock.adjust(millis)
-            return [...(yield* Fiber.join(asked))]
+            return [...(yield* Fiber.join(request))]
           })
         assert.deepStrictEqual([yield* after(0), yield* isStoreSlow], [[], false])
         answers.ping = Effect.sleep("5 seconds")
         assert.deepStrictEqual([yield* after(5000), yield* isStoreSlow], [[], true])
         answers.ping = Effect.never
-        const away = ["store", "no answer within 6 seconds"]
-        assert.deepStrictEqual([yield* after(6000), yield* isStoreSlow], [[away], false])
+        const unavailable = ["store", "no answer within 6 seconds"]
+        assert.deepStrictEqual([yield* after(6000), yield* isStoreSlow], [[unavailable], false])
       }).pipe(Effect.provideContext(context))
     }),
 )
@@ -134,10 +134,10 @@ it.effect("an unresponsive or failing store is a reason", () =>
     yield* Effect.gen(function* () {
       const { notReady } = yield* Readiness
       answers.ping = Effect.never
-      const asked = yield* Effect.forkChild(notReady)
+      const request = yield* Effect.forkChild(notReady)
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(
-        [...(yield* Fiber.join(asked))],
+        [...(yield* Fiber.join(request))],
         [["store", "no answer within 2 seconds"]],
       )
       answers.ping = Effect.die(new Error("a bug"))

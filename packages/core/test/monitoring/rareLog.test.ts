@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
 import { logFailure, throttled } from "../../src/service/logThrottled.ts"
 
-const away = new StoreUnavailable({
+const unavailable = new StoreUnavailable({
   operation: "claim",
   cause: new Error("connect failed", { cause: new Error("connection refused\nat a line") }),
 })
@@ -22,11 +22,11 @@ it.effect("logs the first line at once, then one a minute that counts the others
   return heard(
     lines,
     Effect.gen(function* () {
-      const fail = logFailure("the loop pauses", Cause.fail(away))
+      const fail = logFailure("the loop pauses", Cause.fail(unavailable))
       yield* Effect.replicateEffect(fail, 400)
       const line = "the loop pauses: the store did not answer: claim: connection refused"
       assert.deepStrictEqual(lines, [line])
-      yield* logFailure("settling is tried again", away)
+      yield* logFailure("settling is tried again", unavailable)
       assert.lengthOf(lines, 2)
       yield* TestClock.adjust("59 seconds")
       yield* fail
@@ -43,13 +43,13 @@ it.effect("keeps a longer pause between lines that ask for one", () => {
   return heard(
     lines,
     Effect.gen(function* () {
-      const say = throttled("rare", () => Effect.logWarning("rare"), Effect.void, 3_600_000)
-      yield* say
+      const log = throttled("rare", () => Effect.logWarning("rare"), Effect.void, 3_600_000)
+      yield* log
       yield* TestClock.adjust("59 minutes")
-      yield* say
+      yield* log
       assert.lengthOf(lines, 1)
       yield* TestClock.adjust("1 minute")
-      yield* say
+      yield* log
       assert.lengthOf(lines, 2)
     }),
   )

@@ -84,8 +84,8 @@ describe("the breaker", () => {
 })
 
 describe("a pause", () => {
-  const until = (moment: number | null, reason: Pause["reason"] = "paused"): Pause => ({
-    until: moment,
+  const until = (instant: number | null, reason: Pause["reason"] = "paused"): Pause => ({
+    until: instant,
     reason,
   })
 

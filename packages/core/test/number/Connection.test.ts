@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { connectionOf, isShutOut, shouldReplace } from "../../src/store/NumberStore.ts"
+import { toConnection, isShutOut, shouldReplace } from "../../src/store/NumberStore.ts"
 import type { ConnectionFacts, ConnectionReport } from "../../src/store/NumberStore.ts"
 import type { ConnectionReason } from "../../src/model/SendingNumber.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
@@ -27,27 +27,27 @@ const facts = (overrides: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
   isDisabled: false,
   isSending: false,
   firstDueAt: noon - second,
-  restsUntil: null,
+  pacedUntil: null,
   limitedUntil: null,
   noRoomUntil: null,
   ...overrides,
 })
 
-const numberOf = (status: "connected" | "connecting" | "disconnected") => ({
+const withStatus = (status: "connected" | "connecting" | "disconnected") => ({
   ...claim().number,
   status,
 })
 
 /** State, reason and since of a live number. */
 const live = (overrides: Partial<ConnectionFacts> = {}) => {
-  const { reason, since, state } = connectionOf(facts(overrides), noon, true)
+  const { reason, since, state } = toConnection(facts(overrides), noon, true)
   return [state, reason, since]
 }
 
 describe("the connection of a live number", () => {
   it.effect("is the state that its worker reports", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(connectionOf(facts(), noon, true), {
+      assert.deepStrictEqual(toConnection(facts(), noon, true), {
         state: "connected",
         reason: null,
         since: report.since,
@@ -90,10 +90,10 @@ describe("the connection of a live number", () => {
   it.effect("keeps the reason of a number that was given up", () =>
     Effect.sync(() => {
       const changed = { at: noon - second, reason: "logged_out" } as const
-      const number = numberOf("disconnected")
+      const number = withStatus("disconnected")
       assert.deepStrictEqual(live({ number, changed }), ["disconnected", "logged_out", changed.at])
       assert.strictEqual(live({ number, changed: null })[1], "not_linked")
-      assert.deepStrictEqual(live({ number: numberOf("connecting"), changed }), [
+      assert.deepStrictEqual(live({ number: withStatus("connecting"), changed }), [
         "connecting",
         null,
         changed.at,
@@ -106,13 +106,13 @@ describe("the connection of a live number", () => {
     () =>
       Effect.sync(() => {
         const lost = { ...report, state: "waiting", reason: "connection_lost" } as const
-        const given = {
-          number: numberOf("disconnected"),
+        const input = {
+          number: withStatus("disconnected"),
           changed: { at: noon, reason: "connection_lost" },
         } as const
-        assert.strictEqual(live({ ...given, report: { ...lost, reportedAt: noon } })[0], "waiting")
+        assert.strictEqual(live({ ...input, report: { ...lost, reportedAt: noon } })[0], "waiting")
         const gone = { ...lost, reportedAt: noon - 60 * second }
-        assert.strictEqual(live({ ...given, report: gone })[0], "disconnected")
+        assert.strictEqual(live({ ...input, report: gone })[0], "disconnected")
       }),
   )
 
@@ -120,9 +120,9 @@ describe("the connection of a live number", () => {
     Effect.sync(() => {
       const disabled = { isDisabled: true, pause: { until: null, reason: "restricted" } } as const
       assert.deepStrictEqual(live(disabled), ["connected", "account_disabled", report.since])
-      assert.isNull(connectionOf(facts({ isDisabled: true }), noon, true).nextSendAt)
+      assert.isNull(toConnection(facts({ isDisabled: true }), noon, true).nextSendAt)
       const out = { at: noon - second, reason: "logged_out" } as const
-      const number = numberOf("disconnected")
+      const number = withStatus("disconnected")
       assert.deepStrictEqual(live({ ...disabled, number, changed: out }), [
         "disconnected",
         "logged_out",
@@ -133,19 +133,19 @@ describe("the connection of a live number", () => {
 
   it.effect("is connecting again once a process starts on it after it was lost", () =>
     Effect.sync(() => {
-      const number = numberOf("disconnected")
-      const begun = (reason: ConnectionReason, since: number) =>
+      const number = withStatus("disconnected")
+      const started = (reason: ConnectionReason, since: number) =>
         live({
           number,
           changed: { at: noon - second, reason },
           report: { ...report, state: "connecting", since, reportedAt: noon },
         })[0]
       // After a login, or when a process starts.
-      assert.strictEqual(begun("connection_lost", noon), "connecting")
-      assert.strictEqual(begun("restricted", noon), "connecting")
-      assert.strictEqual(begun("restricted", noon - 2 * second), "disconnected")
+      assert.strictEqual(started("connection_lost", noon), "connecting")
+      assert.strictEqual(started("restricted", noon), "connecting")
+      assert.strictEqual(started("restricted", noon - 2 * second), "disconnected")
       // Its worker is about to notice.
-      assert.strictEqual(begun("logged_out", noon), "disconnected")
+      assert.strictEqual(started("logged_out", noon), "disconnected")
     }),
   )
 
@@ -154,7 +154,7 @@ describe("the connection of a live number", () => {
       const out = (reason: ConnectionReason, overrides: Partial<ConnectionFacts> = {}) =>
         isShutOut(
           facts({
-            number: numberOf("disconnected"),
+            number: withStatus("disconnected"),
             changed: { at: noon - second, reason },
             ...overrides,
           }),
@@ -167,7 +167,7 @@ describe("the connection of a live number", () => {
       }
       const connecting = { ...report, state: "connecting", since: noon, reportedAt: noon } as const
       assert.isFalse(out("restricted", { report: connecting }))
-      assert.isFalse(out("banned", { number: numberOf("connected") }))
+      assert.isFalse(out("banned", { number: withStatus("connected") }))
       assert.isFalse(out("banned", { changed: null }))
     }),
   )
@@ -175,12 +175,12 @@ describe("the connection of a live number", () => {
   it.effect("shows a pause unless something has to be repaired first", () =>
     Effect.sync(() => {
       const shown = (overrides: Partial<ConnectionFacts>) => {
-        const { pausedUntil, reason, state } = connectionOf(facts(overrides), noon, true)
+        const { pausedUntil, reason, state } = toConnection(facts(overrides), noon, true)
         return [state, reason, pausedUntil]
       }
       const pause = { until: null, reason: "paused" } as const
       const lost = { ...report, state: "waiting", reason: "connection_lost" } as const
-      const number = numberOf("disconnected")
+      const number = withStatus("disconnected")
       const out = (reason: "restricted" | "logged_out") => ({ at: noon, reason })
       assert.deepStrictEqual(shown({ pause }), ["connected", "paused", null])
       assert.deepStrictEqual(shown({ pause, report: { ...lost, reportedAt: noon } }), [
@@ -188,7 +188,7 @@ describe("the connection of a live number", () => {
         "paused",
         null,
       ])
-      assert.deepStrictEqual(shown({ pause, number: numberOf("connecting") }), [
+      assert.deepStrictEqual(shown({ pause, number: withStatus("connecting") }), [
         "connecting",
         "paused",
         null,
@@ -219,9 +219,9 @@ describe("the connection of a live number", () => {
   it.effect("tells when the next message may leave, if known", () =>
     Effect.sync(() => {
       const next = (overrides: Partial<ConnectionFacts>) =>
-        connectionOf(facts(overrides), noon, true).nextSendAt
+        toConnection(facts(overrides), noon, true).nextSendAt
       assert.strictEqual(next({ firstDueAt: noon + 5 }), noon + 5)
-      assert.strictEqual(next({ restsUntil: noon + 6, limitedUntil: noon + 7 }), noon + 7)
+      assert.strictEqual(next({ pacedUntil: noon + 6, limitedUntil: noon + 7 }), noon + 7)
       assert.strictEqual(next({ pause: { until: noon + 8, reason: "paused" } }), noon + 8)
       assert.strictEqual(next({ pause: { until: noon, reason: "paused" } }), noon)
       assert.isNull(next({ pause: { until: null, reason: "banned" } }))

@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { day, hour, minute, noon } from "@messaging-service/testkit/world"
 import { Effect, Random } from "effect"
 import { Ids } from "../../src/model/Ids.ts"
-import { drawRestMillis, liveWhatsAppPacing, unpaced } from "../../src/model/Pacing.ts"
+import { drawPauseMillis, liveWhatsAppPacing, unpaced } from "../../src/model/Pacing.ts"
 import type { Pacing } from "../../src/model/Pacing.ts"
 import { cappedUntil, limitedUntil } from "../../src/model/Lane.ts"
 
 const rests = (pacing: Pacing, count: number, seed = "rests") =>
-  Effect.map(Ids, (ids) => Array.from({ length: count }, () => drawRestMillis(pacing, ids))).pipe(
+  Effect.map(Ids, (ids) => Array.from({ length: count }, () => drawPauseMillis(pacing, ids))).pipe(
     Effect.provide(Ids.layerRandom),
     Random.withSeed(seed),
   )
@@ -91,14 +91,14 @@ describe("the limits of a number", () => {
 
   it.effect("delays new recipients, not known ones", () =>
     Effect.sync(() => {
-      const given = {
+      const input = {
         ...facts,
         firstTimes: [noon - 2 * day, noon - hour],
         pacing: { ...unpaced, newRecipientsPerDay: 1 },
       }
-      assert.isNull(limitedUntil(given, noon))
-      assert.strictEqual(limitedUntil({ ...given, isNewRecipient: true }, noon), noon - hour + day)
-      assert.isNull(limitedUntil({ ...given, isNewRecipient: true }, noon - hour + day))
+      assert.isNull(limitedUntil(input, noon))
+      assert.strictEqual(limitedUntil({ ...input, isNewRecipient: true }, noon), noon - hour + day)
+      assert.isNull(limitedUntil({ ...input, isNewRecipient: true }, noon - hour + day))
     }),
   )
 })

@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { aStage } from "@messaging-service/testkit"
 import { Ids } from "../../src/model/Ids.ts"
-import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/service/Numbers.ts"
+import { NumberProxies, parseProxyUrl, proxyContext } from "../../src/service/Numbers.ts"
 import { layerStoredSecrets } from "../../src/service/layerStoredSecrets.ts"
 import { Secrets, SecretsKey } from "../../src/model/Secrets.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -61,7 +61,7 @@ describe("the proxy of a number", () => {
       const { number, workspace } = yield* aStage()
       const { id } = number
       assert.isNull(yield* proxies.of(id))
-      const url = secrets.seal(proxyPlace(id), "http://user:secret@192.0.2.1/")
+      const url = secrets.seal(proxyContext(id), "http://user:secret@192.0.2.1/")
       const proxy = { host: "192.0.2.1", port: 80, url }
       yield* numbers.change(workspace.id, id, { proxy }, 0)
       const read = yield* proxies.of(id)
@@ -70,7 +70,7 @@ describe("the proxy of a number", () => {
       // Sealed for another number, it does not open.
       const stolen = {
         ...proxy,
-        url: secrets.seal(proxyPlace((id + 1) as typeof id), "http://192.0.2.2"),
+        url: secrets.seal(proxyContext((id + 1) as typeof id), "http://192.0.2.2"),
       }
       yield* numbers.change(workspace.id, id, { proxy: stolen }, 0)
       assert.strictEqual((yield* Effect.flip(proxies.of(id)))._tag, "CannotOpen")

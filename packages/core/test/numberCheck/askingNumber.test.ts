@@ -22,7 +22,7 @@ const connecting = { status: "connecting" } as const
 const telegram = { platform: "telegram" } as const
 
 /** The id of the checking number, or the code and field of the refusal. */
-const asked = (
+const request = (
   from: number | null,
   numbers: ReadonlyArray<SendingNumber>,
   numberIds: ReadonlyArray<number> | null = null,
@@ -36,53 +36,53 @@ const required = ["from_required", "from"]
 
 describe("the number that runs a check", () => {
   const rows: ReadonlyArray<readonly [what: string, found: unknown, expected: unknown]> = [
-    ["is the named one", asked(2, [aNumber(1), aNumber(2)]), 2],
-    ["must be one of the workspace", asked(3, [aNumber(1)]), ["number_not_found", "from"]],
-    ["must be connected", asked(1, [aNumber(1, loggedOut)]), ["number_not_connected", "from"]],
+    ["is the named one", request(2, [aNumber(1), aNumber(2)]), 2],
+    ["must be one of the workspace", request(3, [aNumber(1)]), ["number_not_found", "from"]],
+    ["must be connected", request(1, [aNumber(1, loggedOut)]), ["number_not_connected", "from"]],
     [
       "must be connected, not just connecting",
-      asked(1, [aNumber(1, connecting)]),
+      request(1, [aNumber(1, connecting)]),
       ["number_not_connected", "from"],
     ],
-    ["must be of WhatsApp", asked(1, [aNumber(1, telegram)]), ["validation_failed", "from"]],
+    ["must be of WhatsApp", request(1, [aNumber(1, telegram)]), ["validation_failed", "from"]],
     [
       "is checked for WhatsApp before its connection",
-      asked(1, [aNumber(1, { ...telegram, ...loggedOut })]),
+      request(1, [aNumber(1, { ...telegram, ...loggedOut })]),
       ["validation_failed", "from"],
     ],
     [
       "must be one of a limited key's",
-      asked(1, [aNumber(1, loggedOut), aNumber(2)], [2]),
+      request(1, [aNumber(1, loggedOut), aNumber(2)], [2]),
       ["number_not_allowed", "from"],
     ],
-    ["is a limited key's own", asked(2, [aNumber(1), aNumber(2)], [2]), 2],
+    ["is a limited key's own", request(2, [aNumber(1), aNumber(2)], [2]), 2],
     [
       "is not found outside the workspace, for a limited key too",
-      asked(9, [aNumber(1)], [9]),
+      request(9, [aNumber(1)], [9]),
       ["number_not_found", "from"],
     ],
     [
       "is the only connected one",
-      asked(null, [aNumber(1, loggedOut), aNumber(2), aNumber(3, connecting)]),
+      request(null, [aNumber(1, loggedOut), aNumber(2), aNumber(3, connecting)]),
       2,
     ],
     [
       "is the only connected one besides Telegram",
-      asked(null, [aNumber(1, telegram), aNumber(2)]),
+      request(null, [aNumber(1, telegram), aNumber(2)]),
       2,
     ],
-    ["is asked for when several are connected", asked(null, [aNumber(1), aNumber(2)]), required],
-    ["is asked for when none is connected", asked(null, [aNumber(1, loggedOut)]), required],
-    ["is asked for when there are none", asked(null, []), required],
-    ["is never a Telegram account", asked(null, [aNumber(1, telegram)]), required],
+    ["is asked for when several are connected", request(null, [aNumber(1), aNumber(2)]), required],
+    ["is asked for when none is connected", request(null, [aNumber(1, loggedOut)]), required],
+    ["is asked for when there are none", request(null, []), required],
+    ["is never a Telegram account", request(null, [aNumber(1, telegram)]), required],
     [
       "is asked for when the only one is not a limited key's",
-      asked(null, [aNumber(1)], [2]),
+      request(null, [aNumber(1)], [2]),
       required,
     ],
     [
       "is asked for when several are connected, even if one alone is a limited key's",
-      asked(null, [aNumber(1), aNumber(2)], [2]),
+      request(null, [aNumber(1), aNumber(2)], [2]),
       required,
     ],
   ]

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { problemsOf } from "../../src/model/Refusal.ts"
+import { toProblems } from "../../src/model/Refusal.ts"
 import { parseCheckNumbers, parseListCheckResults } from "../../src/service/NumberChecks.ts"
 
 const phone = "+15550000001"
@@ -8,7 +8,7 @@ const phone = "+15550000001"
 const problems = (body: unknown) => {
   const parsed = parseCheckNumbers(body)
   return Result.isFailure(parsed)
-    ? problemsOf(parsed.failure).map(({ code, field }) => [code, field])
+    ? toProblems(parsed.failure).map(({ code, field }) => [code, field])
     : []
 }
 
@@ -82,12 +82,12 @@ describe("the query of a check's results", () => {
   it.effect("accepts one status or several, in any order", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(parseListCheckResults({}), Result.succeed({}))
-      const asked = Result.succeed({ status: ["failed", "registered"] as const, limit: 30 })
-      for (const given of [
+      const request = Result.succeed({ status: ["failed", "registered"] as const, limit: 30 })
+      for (const input of [
         { status: "registered,failed,registered", limit: "30" },
         { status: ["registered", "failed", "registered"], limit: 30 },
       ] as const) {
-        assert.deepStrictEqual<unknown>(parseListCheckResults(given), asked)
+        assert.deepStrictEqual<unknown>(parseListCheckResults(input), request)
       }
     }),
   )

@@ -98,20 +98,16 @@ const refused = [
 describe("a username", () => {
   it.effect("is @name or a t.me link with it", () =>
     Effect.sync(() => {
-      for (const [given, name] of names) {
-        assert.deepStrictEqual(
-          parseUsername(given),
-          { given, target: { kind: "name", name } },
-          given,
-        )
+      for (const [text, name] of names) {
+        assert.deepStrictEqual(parseUsername(text), { text, target: { kind: "name", name } }, text)
       }
     }),
   )
 
   it.effect("is tg: and a positive integer", () =>
     Effect.sync(() => {
-      for (const [given, id] of ids) {
-        assert.deepStrictEqual(parseUsername(given), { given, target: { kind: "id", id } }, given)
+      for (const [text, id] of ids) {
+        assert.deepStrictEqual(parseUsername(text), { text, target: { kind: "id", id } }, text)
       }
     }),
   )
@@ -140,7 +136,7 @@ describe("a username", () => {
       Effect.sync(() => {
         for (const candidate of [text, `@${text}`, `t.me/${text}`, `tg:${text}`]) {
           const username = parseUsername(candidate)
-          if (username !== undefined) assert.strictEqual(username.given, candidate)
+          if (username !== undefined) assert.strictEqual(username.text, candidate)
         }
       }),
   )

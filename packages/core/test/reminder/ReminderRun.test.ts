@@ -60,17 +60,17 @@ describe("planRun", () => {
 })
 
 describe("the message of a refused run", () => {
-  const told = (code: Code, from: NumberId | null = null) => runRefusalMessage(code, { from })
+  const toMessage = (code: Code, from: NumberId | null = null) => runRefusalMessage(code, { from })
 
   it("says that no number is connected, where any would do", () => {
     const anyNumber = "No number that reaches this recipient is connected."
-    assert.strictEqual(told("from_required"), anyNumber)
-    assert.strictEqual(told("username_needs_telegram"), "No Telegram account is connected.")
+    assert.strictEqual(toMessage("from_required"), anyNumber)
+    assert.strictEqual(toMessage("username_needs_telegram"), "No Telegram account is connected.")
   })
 
   it("is the catalogue's otherwise", () => {
-    assert.strictEqual(told("no_credits"), catalogue.no_credits.message)
+    assert.strictEqual(toMessage("no_credits"), catalogue.no_credits.message)
     const code = "username_needs_telegram"
-    assert.strictEqual(told(code, 7 as NumberId), catalogue[code].message)
+    assert.strictEqual(toMessage(code, 7 as NumberId), catalogue[code].message)
   })
 })

@@ -50,8 +50,8 @@ const assertSameRuns = (
   if (at === -1 && actual.length === expected.length) return
   const show = (run: number | undefined) =>
     run === undefined ? "no run" : formatInZone(run, schedule.timezone)
-  const place = at === -1 ? expected.length : at
-  assert.fail(`${name}: ${show(actual[place])} instead of ${show(expected[place])}`)
+  const index = at === -1 ? expected.length : at
+  assert.fail(`${name}: ${show(actual[index])} instead of ${show(expected[index])}`)
 }
 
 /** Where a clock changed, in minutes from the span's start, and the runs of each pattern. */
@@ -77,7 +77,7 @@ describe("the runs in every zone of the tz database", () => {
         // Names that are one zone to Intl share a walk; zones with identical clocks share the definition.
         const byZone = new Map<string, Expectation>()
         const byClock = new Map<string, Expectation>()
-        const expectationOf = (name: string): Expectation => {
+        const toExpectation = (name: string): Expectation => {
           const zone = new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions()
             .timeZone
           const known = byZone.get(zone)
@@ -97,7 +97,7 @@ describe("the runs in every zone of the tz database", () => {
         const tried = new Set<Expectation>()
         for (const name of zoneNames) {
           const timezone = parseTimeZone(name)!
-          const expectation = expectationOf(name)
+          const expectation = toExpectation(name)
           const { changes } = expectation
           for (const [i, { cron, pattern }] of cases.entries()) {
             const schedule = { cron, timezone }

@@ -245,9 +245,9 @@ describe("the moment at which a zone shows a time", () => {
         const zone = parseTimeZone(name)!
         const clock = (millis: number) => formatInZone(millis, zone).slice(0, 19)
         const shownThen = clock(seconds * 1000)
-        const moment = momentInZone(Date.parse(`${shownThen}Z`), zone)
-        assert.strictEqual(clock(moment), shownThen)
-        assert.isAtMost(moment, seconds * 1000)
+        const instant = momentInZone(Date.parse(`${shownThen}Z`), zone)
+        assert.strictEqual(clock(instant), shownThen)
+        assert.isAtMost(instant, seconds * 1000)
       }),
   )
 })

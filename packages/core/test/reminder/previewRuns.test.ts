@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { previewRuns } from "../../src/model/Cron.ts"
 import { patterns } from "./patterns.ts"
-import { runs as runsOf, schedule } from "./ScheduledRuns.ts"
+import { runs as listRuns, schedule } from "./ScheduledRuns.ts"
 
 const preview = (cron: string, zone: string, after: string, count: number) =>
   previewRuns(schedule(cron, zone), Date.parse(after), count)
@@ -95,7 +95,7 @@ describe("a preview", () => {
       const last = new Date(runs.at(-1)?.at ?? 0).toISOString()
       assert.deepStrictEqual(
         runs.map(({ local }) => local),
-        runsOf(schedule(cron, "America/New_York"), from, last),
+        listRuns(schedule(cron, "America/New_York"), from, last),
       )
     }),
   )

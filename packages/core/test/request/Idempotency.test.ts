@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import {
-  answerKeptMillis,
-  claimKeptMillis,
+  answerRetentionMillis,
+  claimRetentionMillis,
   fingerprint,
   judgeClaim,
   parseIdempotencyKey,
@@ -121,7 +121,7 @@ describe("a repeat with the same key", () => {
 
   it.effect("is kept for 24 hours; a claim whose process died is free after 30 s", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual([answerKeptMillis, claimKeptMillis], [86_400_000, 30_000]),
+      assert.deepStrictEqual([answerRetentionMillis, claimRetentionMillis], [86_400_000, 30_000]),
     ),
   )
 })

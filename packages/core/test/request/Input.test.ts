@@ -38,14 +38,14 @@ const decode = inputDecoder(Body, {
     name === "abc" && phone === undefined ? [problem("missing_scope", "when")] : [],
 })
 
-const told = (body: unknown) =>
+const getProblems = (body: unknown) =>
   Result.match(decode(body), {
     onSuccess: () => [],
     onFailure: ({ code, errors, field, message }) =>
       [{ code, field, message }, ...errors].map((each) => [each.code, each.field, each.message]),
   })
 
-const codes = (body: unknown) => told(body).map(([code, field]) => [code, field])
+const codes = (body: unknown) => getProblems(body).map(([code, field]) => [code, field])
 
 describe("inputDecoder", () => {
   it.effect("returns the decoded value", () =>
@@ -81,7 +81,7 @@ describe("inputDecoder", () => {
 
   it.effect("refuses with the catalogue code and text that a check names", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(told({ name: "a", phone: "1" }), [
+      assert.deepStrictEqual(getProblems({ name: "a", phone: "1" }), [
         ["invalid_phone", "phone", "Phone numbers are international, with + and a country code."],
       ])
       assert.deepStrictEqual(codes({ name: "a", when: "soon" }), [["invalid_datetime", "when"]])
@@ -91,39 +91,41 @@ describe("inputDecoder", () => {
 
   it.effect("everything else is validation_failed, with a description", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(told({}), [["validation_failed", "name", "is required"]])
-      assert.deepStrictEqual(told({ name: 5 }), [["validation_failed", "name", "must be a text"]])
-      assert.deepStrictEqual(told({ name: "" }), [
+      assert.deepStrictEqual(getProblems({}), [["validation_failed", "name", "is required"]])
+      assert.deepStrictEqual(getProblems({ name: 5 }), [
+        ["validation_failed", "name", "must be a text"],
+      ])
+      assert.deepStrictEqual(getProblems({ name: "" }), [
         ["validation_failed", "name", "must have 1 to 3 characters"],
       ])
-      assert.deepStrictEqual(told({ name: "a", other: 1 }), [
+      assert.deepStrictEqual(getProblems({ name: "a", other: 1 }), [
         ["validation_failed", "other", "is not a known field"],
       ])
-      assert.deepStrictEqual(told({ name: "a", inner: { kind: "huge" } }), [
+      assert.deepStrictEqual(getProblems({ name: "a", inner: { kind: "huge" } }), [
         ["validation_failed", "inner.kind", 'must be "small" or "large"'],
       ])
       for (const inner of [5, []]) {
-        assert.deepStrictEqual(told({ name: "a", inner }), [
+        assert.deepStrictEqual(getProblems({ name: "a", inner }), [
           ["validation_failed", "inner", "must be an object or null"],
         ])
       }
       for (const list of [5, null]) {
-        assert.deepStrictEqual(told({ name: "a", list }), [
+        assert.deepStrictEqual(getProblems({ name: "a", list }), [
           ["validation_failed", "list", "must be a list"],
         ])
       }
-      assert.deepStrictEqual(told({ name: "a", inner: { size: "1" } }), [
+      assert.deepStrictEqual(getProblems({ name: "a", inner: { size: "1" } }), [
         ["validation_failed", "inner.size", "must be a whole number"],
       ])
-      assert.deepStrictEqual(told({ name: "a", when: 5 }), [
+      assert.deepStrictEqual(getProblems({ name: "a", when: 5 }), [
         ["validation_failed", "when", "must be a text or null"],
       ])
       for (const count of [-1, 10, 1.5, 1e300, 2 ** 53]) {
-        assert.deepStrictEqual(told({ name: "a", count }), [
+        assert.deepStrictEqual(getProblems({ name: "a", count }), [
           ["validation_failed", "count", "must be a whole number from 0 to 9"],
         ])
       }
-      assert.deepStrictEqual(told({ name: "a", count: "5" }), [
+      assert.deepStrictEqual(getProblems({ name: "a", count: "5" }), [
         ["validation_failed", "count", "must be a whole number from 0 to 9 or null"],
       ])
     }),

@@ -30,10 +30,10 @@ describe("a cursor", () => {
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })),
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 127 })),
     ],
-    ([id, binding, place, code]) =>
+    ([id, binding, index, code]) =>
       Effect.sync(() => {
         const cursor = makeCursor(secret, id, binding)
-        const at = place % cursor.length
+        const at = index % cursor.length
         const other = String.fromCharCode(code)
         const altered = [
           cursor.slice(0, at) + cursor.slice(at + 1),
@@ -101,31 +101,31 @@ describe("pages", () => {
 
   /** What the page of a cursor continues after, and the cursor of the page after record 7. */
   const page = (
-    made: Effect.Success<typeof makeCursors>,
+    created: Effect.Success<typeof makeCursors>,
     cursor: string | null,
     binding: CursorBinding,
     next: number | null = 7,
-  ) => made.page({ cursor }, binding, ({ before }) => Effect.succeed({ items: [before], next }))
+  ) => created.page({ cursor }, binding, ({ before }) => Effect.succeed({ items: [before], next }))
 
   it.effect("no cursor is the first page, and the last page has none", () =>
     Effect.gen(function* () {
-      const made = yield* cursors(aSecretsKey("01"))
-      const only = yield* page(made, null, ["messages"], null)
+      const created = yield* cursors(aSecretsKey("01"))
+      const only = yield* page(created, null, ["messages"], null)
       assert.deepStrictEqual(only, { items: [null], next: null })
     }),
   )
 
   it.effect("a malformed cursor, or one made for other filters, is invalid_cursor", () =>
     Effect.gen(function* () {
-      const made = yield* cursors(aSecretsKey("01"))
-      const { next } = yield* page(made, null, ["messages", 1])
-      assert.deepStrictEqual((yield* page(made, next, ["messages", 1])).items, [7])
+      const created = yield* cursors(aSecretsKey("01"))
+      const { next } = yield* page(created, null, ["messages", 1])
+      assert.deepStrictEqual((yield* page(created, next, ["messages", 1])).items, [7])
       for (const [text, binding] of [
         ["", ["messages", 1]],
         [`${next}x`, ["messages", 1]],
         [next, ["messages", 2]],
       ] as const) {
-        const { code, field, status } = yield* Effect.flip(page(made, text, binding))
+        const { code, field, status } = yield* Effect.flip(page(created, text, binding))
         assert.deepStrictEqual([code, status, field], ["invalid_cursor", 400, "cursor"])
       }
     }),

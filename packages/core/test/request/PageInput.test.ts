@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { pageOf, parsePageRequest } from "../../src/model/Page.ts"
+import { getPage, parsePageRequest } from "../../src/model/Page.ts"
 
-const told = (query: object) =>
+const getProblems = (query: object) =>
   Result.match(parsePageRequest(query), {
     onSuccess: (request) => request,
     onFailure: ({ code, errors, field }) =>
@@ -12,32 +12,36 @@ const told = (query: object) =>
 describe("the query of a paged list", () => {
   it.effect("the page size is 1 to 100", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(told({}), {})
-      assert.deepStrictEqual(told({ limit: "1" }), { limit: 1 })
-      assert.deepStrictEqual(told({ limit: 100 }), { limit: 100 })
+      assert.deepStrictEqual(getProblems({}), {})
+      assert.deepStrictEqual(getProblems({ limit: "1" }), { limit: 1 })
+      assert.deepStrictEqual(getProblems({ limit: 100 }), { limit: 100 })
     }),
   )
 
   it.effect.each(["0", "101", "-1", "", " ", "1.5", "1e1", "0x10", "ten", "9".repeat(20), "+5"])(
     "refuses a limit of %j: validation_failed",
     (limit) =>
-      Effect.sync(() => assert.deepStrictEqual(told({ limit }), [["validation_failed", "limit"]])),
+      Effect.sync(() =>
+        assert.deepStrictEqual(getProblems({ limit }), [["validation_failed", "limit"]]),
+      ),
   )
 
   it.effect("passes a cursor on unchanged, even an empty one", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(told({ cursor: "abc" }), { cursor: "abc" })
-      assert.deepStrictEqual(told({ cursor: "" }), { cursor: "" })
+      assert.deepStrictEqual(getProblems({ cursor: "abc" }), { cursor: "abc" })
+      assert.deepStrictEqual(getProblems({ cursor: "" }), { cursor: "" })
     }),
   )
 
   it.effect.each([null, [], "limit", 1])("rejects %j as a query", (query) =>
-    Effect.sync(() => assert.deepStrictEqual(told(query as never), [["validation_failed", null]])),
+    Effect.sync(() =>
+      assert.deepStrictEqual(getProblems(query as never), [["validation_failed", null]]),
+    ),
   )
 
   it.effect("an unknown parameter is validation_failed", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual(told({ offset: "5", limit: "0", ["__proto__"]: "1" }), [
+      assert.deepStrictEqual(getProblems({ offset: "5", limit: "0", ["__proto__"]: "1" }), [
         ["validation_failed", "limit"],
         ["validation_failed", "offset"],
         ["validation_failed", "__proto__"],
@@ -56,20 +60,20 @@ describe("pageOf", () => {
     ([count, limit]) =>
       Effect.sync(() => {
         const all = Array.from({ length: count }, (_, at) => ({ id: count - at }))
-        const seen: Array<{ readonly id: number }> = []
+        const received: Array<{ readonly id: number }> = []
         let before: number | null = null
         for (let pages = 0; ; pages++) {
           assert.isAtMost(pages, count)
           const from: number = before ?? Number.POSITIVE_INFINITY
           const rows = all.filter(({ id }) => id < from).slice(0, limit + 1)
-          const page = pageOf(rows, limit)
+          const page = getPage(rows, limit)
           assert.isAtMost(page.items.length, limit)
-          seen.push(...page.items)
+          received.push(...page.items)
           if (page.next === null) break
           assert.lengthOf(page.items, limit)
           before = page.next
         }
-        assert.deepStrictEqual(seen, all)
+        assert.deepStrictEqual(received, all)
       }),
   )
 })

@@ -32,15 +32,15 @@ describe("the rate windows of a key", () => {
   it.effect.prop(
     "cover every moment, before 1970 too",
     [Schema.Int.check(Schema.isBetween({ minimum: -(10 ** 13), maximum: 10 ** 13 }))],
-    ([moment]) =>
+    ([instant]) =>
       Effect.sync(() => {
         for (const [start, length] of [
-          [minuteStart(moment), minute],
-          [dayStart(moment), day],
+          [minuteStart(instant), minute],
+          [dayStart(instant), day],
         ] as const) {
           assert.strictEqual(Math.abs(start % length), 0)
-          assert.isAtMost(start, moment)
-          assert.isAbove(start + length, moment)
+          assert.isAtMost(start, instant)
+          assert.isAbove(start + length, instant)
         }
       }),
   )

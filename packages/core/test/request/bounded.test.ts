@@ -15,7 +15,7 @@ const Body = Schema.Struct({
 const lists = { list: { most: 1000, code: "too_many_recipients" }, other: { most: 3 } } as const
 const decode = inputDecoder(Body, { codes: ["too_many_recipients"], lists })
 
-const refusalOf = (body: unknown) => {
+const getRefusal = (body: unknown) => {
   const result = decode(body)
   return Result.isFailure(result) ? result.failure : assert.fail("accepted")
 }
@@ -35,10 +35,10 @@ const counted = (members: ReadonlyArray<unknown>) => {
 const unknownFields = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`unknown_${at}`, at]))
 
-const keysOf = (value: unknown): number =>
+const countKeys = (value: unknown): number =>
   typeof value === "object" && value !== null
     ? Object.values(value).reduce<number>(
-        (sum, inner) => sum + keysOf(inner),
+        (sum, inner) => sum + countKeys(inner),
         Array.isArray(value) ? 0 : Object.keys(value).length,
       )
     : 0
@@ -47,7 +47,7 @@ describe("a bounded input", () => {
   it.effect("reads no member of a list that is too long, and reports that first", () =>
     Effect.sync(() => {
       const { list, reads } = counted(Array.from({ length: 100_000 }, () => "bad"))
-      const { code, errors, field } = refusalOf({ name: "a", list })
+      const { code, errors, field } = getRefusal({ name: "a", list })
       assert.deepStrictEqual([code, field, errors], ["too_many_recipients", "list", []])
       assert.strictEqual(reads.count, 0)
     }),
@@ -55,7 +55,7 @@ describe("a bounded input", () => {
 
   it.effect("reports the problems of the other fields in their order", () =>
     Effect.sync(() => {
-      const { code, errors, field } = refusalOf({ name: 1, list: null, other: [1, 2, 3, "4"] })
+      const { code, errors, field } = getRefusal({ name: 1, list: null, other: [1, 2, 3, "4"] })
       assert.deepStrictEqual([code, field], ["validation_failed", "name"])
       assert.deepStrictEqual(errors, [
         problem("validation_failed", "other", "must have at most 3 members"),
@@ -80,14 +80,14 @@ describe("a bounded input", () => {
         ...unknownFields(50_000),
       })
       // Three fields, 100 times `size`, 50 unknown fields, and one more for each object with some.
-      assert.isAtMost(keysOf(input), 2 + 100 + sharedLimits.refusalErrors.whole + 101)
+      assert.isAtMost(countKeys(input), 2 + 100 + sharedLimits.refusalErrors.whole + 101)
       assert.strictEqual((input["list"] as ReadonlyArray<unknown>).length, 100)
     }),
   )
 
   it.effect("refuses an object of only unknown fields for one of them", () =>
     Effect.sync(() => {
-      const { errors } = refusalOf({ name: "a", list: [unknownFields(1000), unknownFields(9)] })
+      const { errors } = getRefusal({ name: "a", list: [unknownFields(1000), unknownFields(9)] })
       assert.isTrue(errors.some(({ field }) => field === "list[0].unknown_0"))
     }),
   )
@@ -95,7 +95,7 @@ describe("a bounded input", () => {
   it.effect("reports at most 50 problems after the first", () =>
     Effect.sync(() => {
       const bad = Array.from({ length: 1000 }, () => ({ size: "large" }))
-      const { errors } = refusalOf({ name: "a", list: bad })
+      const { errors } = getRefusal({ name: "a", list: bad })
       assert.strictEqual(errors.length, sharedLimits.refusalErrors.whole)
     }),
   )
@@ -105,12 +105,12 @@ describe("a refusal", () => {
   it.effect("stays within its byte limit whatever names it repeats", () =>
     Effect.sync(() => {
       const name = "\u0001".repeat(100_000)
-      const most = refuseAll(
+      const max = refuseAll(
         problem("validation_failed", name, name),
         Array.from({ length: 1000 }, () => problem("validation_failed", name)),
       )
       const body = JSON.stringify({
-        error: { message: most.message, field: most.field, errors: most.errors },
+        error: { message: max.message, field: max.field, errors: max.errors },
       })
       assert.isAtMost(Buffer.byteLength(body), sharedLimits.refusalBytes.whole)
       const one = refuse("validation_failed", { field: name, message: name })

@@ -71,9 +71,9 @@ describe("a sealed text", () => {
       const sealed = secrets.seal("session of number 1", "hush")
       assert.isTrue(Result.isFailure(secrets.open("session of number 2", sealed)))
       assert.isTrue(Result.isFailure(stranger.open("session of number 1", sealed)))
-      for (const place of [...sealed].keys()) {
+      for (const index of [...sealed].keys()) {
         const altered =
-          sealed.slice(0, place) + (sealed[place] === "0" ? "1" : "0") + sealed.slice(place + 1)
+          sealed.slice(0, index) + (sealed[index] === "0" ? "1" : "0") + sealed.slice(index + 1)
         assert.isTrue(Result.isFailure(secrets.open("session of number 1", altered)), altered)
       }
       for (const text of ["", "..", sealed.slice(0, -2), `${sealed}00`]) {

@@ -66,7 +66,7 @@ export const sendWith = (
   )
 
 /** The content of a stored file; null when its record or its bytes are gone. */
-export const contentOf = (id: number) =>
+export const readContent = (id: number) =>
   Effect.gen(function* () {
     const found = yield* Store.use(({ media: store }) => store.find(id as MediaId))
     if (found === null || found.deleted) return null

@@ -32,7 +32,7 @@ export const create = (
     ),
   )
 
-export const made = (
+export const build = (
   caller: Caller,
   phones: ReadonlyArray<string>,
   overrides: Readonly<Record<string, unknown>> = {},

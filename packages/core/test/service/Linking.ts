@@ -34,7 +34,7 @@ export const qrText = (key: Caller, number: { readonly id: number }) =>
     return yield* QrLinks.use((links) => links.read(segment))
   })
 
-export const attemptOf = (number: { readonly id: number }) =>
+export const findAttempt = (number: { readonly id: number }) =>
   Store.use(({ numbers: store }) => store.getLinking(number.id as NumberId))
 
 /** A scripted remote server. */

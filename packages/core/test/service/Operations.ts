@@ -166,7 +166,7 @@ export const events = (message: Pick<MessageJson, "id">) =>
   )
 
 /** All messages of a workspace, in the order of their ids. */
-export const messagesOf = (workspaceId: WorkspaceId) =>
+export const listMessages = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
     const store = (yield* Store).messages
     const now = yield* Clock.currentTimeMillis

@@ -41,7 +41,7 @@ export const answer = (
   )
 
 export const remind = (caller: Caller, overrides: Fields = {}) =>
-  Effect.map(answer(caller, overrides), (made) => made.answer)
+  Effect.map(answer(caller, overrides), (repeatable) => repeatable.answer)
 
 /** A reminder with that pattern, in that zone. */
 export const scheduled = (caller: Caller, cron: string, timezone = "UTC", overrides: Fields = {}) =>

@@ -69,7 +69,7 @@ const makeLayer = ({
 export type TestService = Layer.Success<ReturnType<typeof makeLayer>>
 
 /** Both platforms on one scripted transport. */
-export const transportOf = (transport: Transport): Layer.Layer<Transports> =>
+export const layerTransports = (transport: Transport): Layer.Layer<Transports> =>
   Layer.succeedContext(
     Context.make(WhatsAppTransport, transport).pipe(
       Context.add(TelegramTransport, transport),
@@ -112,7 +112,7 @@ export const stopWorker = (fiber: Fiber.Fiber<never>) =>
 /** More turns than anything here needs to become idle. */
 const manyTurns = 1_000_000
 /** More turns than an attempt needs that waits for nothing. */
-const calmTurns = 200
+const idleTicks = 200
 
 /** Returns once nothing is due and nothing has happened for long enough. */
 export const settled = Effect.gen(function* () {
@@ -129,11 +129,11 @@ export const settled = Effect.gen(function* () {
     const { nextDue } = yield* status.workload(now, sharedWork)
     return nextDue !== null && nextDue <= now
   })
-  let calm = 0
-  for (let turn = 0; calm < calmTurns; turn++) {
+  let idleCount = 0
+  for (let iteration = 0; idleCount < idleTicks; iteration++) {
     // An assertion makes proxies, thousands of times a test.
-    if (turn >= manyTurns) assert.fail("the service does not come to rest")
-    calm = (yield* somethingHappened) || (yield* somethingDue) ? 0 : calm + 1
+    if (iteration >= manyTurns) assert.fail("the service does not come to rest")
+    idleCount = (yield* somethingHappened) || (yield* somethingDue) ? 0 : idleCount + 1
     yield* Effect.yieldNow
   }
 })
@@ -147,8 +147,8 @@ export const pass = (millis: number) =>
   })
 
 /** A moment in a request's format. */
-export const iso = (moment: number): string => {
-  const text = new Date(moment).toISOString()
+export const iso = (instant: number): string => {
+  const text = new Date(instant).toISOString()
   return text.replace("Z", "+00:00")
 }
 

@@ -4,11 +4,11 @@ import { Context, Effect, Layer } from "effect"
 import { Store } from "../../src/index.ts"
 import type { StoreUnavailable } from "../../src/index.ts"
 
-/** `operation` names namespace and method, such as `queue.claim`; `given` is what it was called with. */
+/** `operation` names namespace and method, such as `queue.claim`; `args` is what it was called with. */
 export type Around = <A, E, R>(
   operation: string,
   effect: Effect.Effect<A, E, R>,
-  given: ReadonlyArray<unknown>,
+  args: ReadonlyArray<unknown>,
 ) => Effect.Effect<A, E | StoreUnavailable, R>
 
 export const storeWithin = (around: Around): typeof layerStore =>
@@ -32,9 +32,9 @@ const watched = (name: string, port: object, around: Around): object =>
       if (typeof member !== "function") return [method, member]
       return [
         method,
-        (...given: ReadonlyArray<unknown>) => {
-          const result: unknown = Reflect.apply(member, port, given)
-          return Effect.isEffect(result) ? around(operation, result, given) : result
+        (...args: ReadonlyArray<unknown>) => {
+          const result: unknown = Reflect.apply(member, port, args)
+          return Effect.isEffect(result) ? around(operation, result, args) : result
         },
       ]
     }),

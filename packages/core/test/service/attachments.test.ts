@@ -12,7 +12,7 @@ import type { Attachment } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
 import {
   bytes,
-  contentOf,
+  readContent,
   leftOver,
   linked,
   linksTo,
@@ -73,7 +73,7 @@ describe("an attached file", () => {
           messages.send(key, { to: { phone: "+15550000001" }, media: { mediaId: id } }, null),
         )
         assert.strictEqual((yield* refusal(named)).code, "media_not_found")
-        assert.strictEqual(yield* contentOf(id), "content")
+        assert.strictEqual(yield* readContent(id), "content")
       }),
     ),
   )
@@ -99,9 +99,9 @@ describe("an attached file", () => {
           [7, 7, 7],
         )
         yield* pass(26 * hour - 1)
-        assert.strictEqual(yield* contentOf(id), "content")
+        assert.strictEqual(yield* readContent(id), "content")
         yield* pass(aSweep)
-        assert.isNull(yield* contentOf(id))
+        assert.isNull(yield* readContent(id))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
     ),
@@ -118,9 +118,9 @@ describe("an attached file", () => {
           }),
         )
         yield* pass(26 * hour - 1)
-        assert.strictEqual(yield* contentOf(file.id), "content")
+        assert.strictEqual(yield* readContent(file.id), "content")
         yield* pass(aSweep)
-        assert.isNull(yield* contentOf(file.id))
+        assert.isNull(yield* readContent(file.id))
       }),
     ),
   )
@@ -141,10 +141,10 @@ describe("a link downloaded during the call", () => {
           [nameless, null, "download"],
           ["http://example.com/", null, "file"],
         ]
-        for (const [link, given, expected] of names) {
-          const file: Attachment = yield* linked(key, link, given)
+        for (const [link, text, expected] of names) {
+          const file: Attachment = yield* linked(key, link, text)
           assert.deepStrictEqual([file.fileName, file.size], [expected, 7])
-          assert.strictEqual(yield* contentOf(file.id), "content")
+          assert.strictEqual(yield* readContent(file.id), "content")
         }
       }).pipe(Effect.scoped),
       {
@@ -176,7 +176,7 @@ describe("a link downloaded during the call", () => {
         const { key } = yield* aSender()
         const refused = yield* refusal(Effect.scoped(linked(key, link)))
         assert.deepStrictEqual([refused.code, refused.field], ["invalid_media_url", "media.url"])
-        assert.isNull(yield* contentOf(1))
+        assert.isNull(yield* readContent(1))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
       {

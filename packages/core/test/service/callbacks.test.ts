@@ -58,7 +58,7 @@ const sendReporting = (
     Effect.map(the),
   )
 
-const secretOf = (workspace: WorkspaceId) =>
+const getSecret = (workspace: WorkspaceId) =>
   Effect.map(
     CallbackSecrets.use((secrets) => secrets.get("owner", workspace)),
     ({ secret }) => secret,
@@ -92,10 +92,10 @@ describe("the callback of a message", () => {
           "service-timestamp": String(noon / second),
           "service-signature": headers["service-signature"] ?? "",
         })
-        const secret = yield* secretOf(workspace)
+        const secret = yield* getSecret(workspace)
         assert.match(secret, /^[0-9a-f]{64}$/)
         assert.isTrue(isSignedWith(secret, post))
-        assert.isFalse(isSignedWith(yield* secretOf(yield* aWorkspace()), post))
+        assert.isFalse(isSignedWith(yield* getSecret(yield* aWorkspace()), post))
         yield* pass(hour)
         assert.lengthOf(posts, 1)
       }),
@@ -212,11 +212,11 @@ describe("the callback of a message", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const before = yield* secretOf(workspace)
+        const before = yield* getSecret(workspace)
         yield* sendReporting(key)
         yield* settled
         const { secret } = yield* rotate(workspace)
-        assert.strictEqual(yield* secretOf(workspace), secret)
+        assert.strictEqual(yield* getSecret(workspace), secret)
         yield* pass(11 * second)
         assert.deepStrictEqual(
           posts.map((post) => [isSignedWith(before, post), isSignedWith(secret, post)]),
@@ -316,14 +316,14 @@ describe("the callback of a connection", () => {
         yield* logOut(number)
         yield* logOut(number)
         yield* settled
-        const shown = `event=qr-generated&whatsapp_client=${number}&whatsapp_number=`
+        const text = `event=qr-generated&whatsapp_client=${number}&whatsapp_number=`
         assert.deepStrictEqual(bodies(posts), [
-          shown,
-          shown,
+          text,
+          text,
           `event=connected&whatsapp_client=${number}&whatsapp_number=15550001111`,
           `event=disconnected&whatsapp_client=${number}&whatsapp_number=15550001111`,
         ])
-        const secret = yield* secretOf(workspace)
+        const secret = yield* getSecret(workspace)
         assert.isTrue(posts.every((post) => isSignedWith(secret, post)))
         const ids = posts.map(({ headers }) => headers["service-event-id"])
         assert.lengthOf([...new Set(ids)], 4)

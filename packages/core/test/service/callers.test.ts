@@ -118,9 +118,9 @@ describe("authorization", () => {
         if (scope === null) return
         const others = scopes.filter((each) => each !== scope)
         for (const way of ways[name](yield* trusted(workspace, { scopes: others }))) {
-          const { code, details, status: told } = yield* refusal(way)
+          const { code, details, status: reported } = yield* refusal(way)
           assert.deepStrictEqual(
-            [code, told, details],
+            [code, reported, details],
             ["missing_scope", 403, { requiredScope: scope }],
           )
         }
@@ -217,17 +217,17 @@ describe("a trusted caller", () => {
         const another = yield* aWorkspace()
         yield* aNumber(another)
         const caller = yield* trusted(workspace)
-        const given = { from: number }
-        const first = yield* answer(caller, given, "key")
+        const input = { from: number }
+        const first = yield* answer(caller, input, "key")
         assert.isFalse(first.replayed)
-        const again = yield* answer(yield* trusted(workspace), given, "key")
+        const again = yield* answer(yield* trusted(workspace), input, "key")
         assert.deepStrictEqual(again, { ...first, replayed: true })
         for (const apart of [
           key,
           yield* aKey(workspace),
           yield* trusted(workspace, { mode: "test" }),
         ]) {
-          assert.isFalse((yield* answer(apart, given, "key")).replayed)
+          assert.isFalse((yield* answer(apart, input, "key")).replayed)
         }
         assert.isFalse((yield* answer(yield* trusted(another), {}, "key")).replayed)
         assert.isFalse(

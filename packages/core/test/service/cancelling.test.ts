@@ -41,14 +41,14 @@ import { storeWithin } from "./Watched.ts"
 const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
   Effect.gen(function* () {
     const start = yield* Clock.currentTimeMillis
-    const asked = yield* Effect.forkChild(
+    const request = yield* Effect.forkChild(
       Effect.gen(function* () {
         const result = yield* Effect.result(cancel(caller, message))
         return { result, took: (yield* Clock.currentTimeMillis) - start }
       }),
     )
     yield* TestClock.adjust(waits)
-    return yield* Fiber.join(asked)
+    return yield* Fiber.join(request)
   })
 
 describe("DELETE of a waiting message", () => {
@@ -114,14 +114,14 @@ describe("DELETE of a waiting message", () => {
         yield* behave(number, { send: "fail" })
         const failed = yield* send(key)
         yield* settled
-        const told = yield* Effect.forEach([sent, cancelled, expired, failed], (message) =>
+        const received = yield* Effect.forEach([sent, cancelled, expired, failed], (message) =>
           Effect.map(refusal(cancel(key, message)), (refused) => [
             refused.code,
             refused.status,
             refused.details["status"],
           ]),
         )
-        assert.deepStrictEqual(told, [
+        assert.deepStrictEqual(received, [
           ["not_cancellable", 409, "sent"],
           ["not_cancellable", 409, "cancelled"],
           ["not_cancellable", 409, "expired"],
@@ -240,14 +240,14 @@ describe("a cancel of many while some are in flight", () => {
     Effect.gen(function* () {
       const start = yield* Clock.currentTimeMillis
       const operations = yield* MessageOperations
-      const asked = yield* Effect.forkChild(
+      const request = yield* Effect.forkChild(
         Effect.gen(function* () {
           const done = yield* operations.cancelMany("member", workspaceId, { ids })
           return { ...done, took: (yield* Clock.currentTimeMillis) - start }
         }),
       )
       yield* TestClock.adjust(10 * second)
-      return yield* Fiber.join(asked)
+      return yield* Fiber.join(request)
     })
 
   /** One in flight for that long at each of two numbers, and one that waits behind each. */
@@ -325,13 +325,13 @@ describe("a cancel of many while some are in flight", () => {
 describe("DELETE of a message in flight while the store is slow", () => {
   /** A store whose look-ups take that long; null: only the first one answers. */
   const slowStore = (millis: number | null) => {
-    const slow = { is: false, looks: 0 }
+    const slow = { is: false, checks: 0 }
     const store = storeWithin((operation, effect) =>
       Effect.suspend(() => {
         if (operation !== "messages.get" || !slow.is) return effect
-        slow.looks++
+        slow.checks++
         if (millis !== null) return Effect.delay(effect, millis)
-        return slow.looks === 1 ? effect : Effect.never
+        return slow.checks === 1 ? effect : Effect.never
       }),
     )
     return { slow, store }
@@ -408,13 +408,13 @@ describe("a cancelled message is never sent, even if a worker was about to claim
         const { key, number } = yield* aSender()
         yield* behave(number, { latencyMillis: 10 })
         const messages = yield* sendBatch(key, 100)
-        const asked = yield* Effect.forEach(messages, (message, index) =>
+        const requests = yield* Effect.forEach(messages, (message, index) =>
           Effect.forkChild(
             Effect.andThen(Effect.sleep(index * 7), Effect.result(cancel(key, message))),
           ),
         )
         yield* pass(minute)
-        const results = yield* Effect.forEach(asked, Fiber.join)
+        const results = yield* Effect.forEach(requests, Fiber.join)
         const seen = new Set<unknown>(yield* arrived())
         const ended = yield* statuses(key, messages)
         for (const [index, message] of messages.entries()) {

@@ -62,7 +62,7 @@ const onSkewedClock = <A, E>(
   })
 
 /** More turns than anything here needs that waits for no time. */
-const comeToRest = Effect.forEach(Array.from({ length: 1000 }), () => Effect.yieldNow, {
+const becomeIdle = Effect.forEach(Array.from({ length: 1000 }), () => Effect.yieldNow, {
   discard: true,
 })
 
@@ -76,7 +76,7 @@ describe("a process with a wrong clock", () => {
         yield* setAhead(2 * minute)
         yield* TestClock.adjust(minute)
         yield* TestClock.adjust(30 * second)
-        yield* comeToRest
+        yield* becomeIdle
         // By its own clock the message is long due.
         assert.strictEqual(yield* status(key, message), "queued")
         assert.deepStrictEqual([...(yield* WorkGate).causes().keys()], ["clock"])
@@ -104,7 +104,7 @@ describe("a process with a wrong clock", () => {
         yield* TestClock.adjust(minute)
         // As when another process signals new work.
         yield* (yield* WakeUp).wake("expiry")
-        yield* comeToRest
+        yield* becomeIdle
         yield* setAhead(0)
         yield* TestClock.adjust(20 * minute)
         yield* settled
@@ -229,7 +229,7 @@ describe("a clock that leaps", () => {
         const { key } = yield* aSender()
         yield* setAhead(0)
         yield* Effect.ignore((yield* WorkGate).pass)
-        yield* comeToRest
+        yield* becomeIdle
         yield* send(key)
       }),
     ),
@@ -294,18 +294,18 @@ describe("the gate", () => {
         () => Effect.sync(() => void running--),
       )
       yield* Effect.forkScoped(gate.whileOpen(work))
-      yield* comeToRest
+      yield* becomeIdle
       assert.strictEqual(running, 1)
       yield* gate.close("clock", "it is wrong")
       yield* gate.close("store_behind", "it went back")
-      yield* comeToRest
+      yield* becomeIdle
       assert.strictEqual(running, 0)
       yield* gate.open("clock")
-      yield* comeToRest
+      yield* becomeIdle
       assert.strictEqual(running, 0)
       assert.deepStrictEqual([...gate.causes()], [["store_behind", "it went back"]])
       yield* gate.open("store_behind")
-      yield* comeToRest
+      yield* becomeIdle
       assert.strictEqual(running, 1)
       yield* gate.pass
     }).pipe(
@@ -322,7 +322,7 @@ describe("the gate", () => {
       Effect.map(NumberOwnership, (real) =>
         NumberOwnership.of({
           ...real,
-          hold: Effect.acquireUseRelease(
+          run: Effect.acquireUseRelease(
             Effect.sync(() => void holds++),
             () => Effect.never,
             () => Effect.sync(() => void holds--),
@@ -335,10 +335,10 @@ describe("the gate", () => {
         const gate = yield* WorkGate
         assert.strictEqual(holds, 1)
         yield* gate.close("store_behind", "it went back")
-        yield* comeToRest
+        yield* becomeIdle
         assert.strictEqual(holds, 0)
         yield* gate.open("store_behind")
-        yield* comeToRest
+        yield* becomeIdle
         assert.strictEqual(holds, 1)
       }),
       { ownership },

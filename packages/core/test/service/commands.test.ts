@@ -40,7 +40,7 @@ type Services = Connections | Contacts | Keys | MediaDirectory | Numbers | Works
 
 interface Operation {
   readonly right: object
-  readonly give: (
+  readonly submit: (
     sender: TestSender,
     command: object,
   ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
@@ -113,18 +113,19 @@ const listing = {
 const operations: Readonly<Record<string, Operation>> = {
   CreateWorkspace: {
     right: { name: "Example", demo: false, apiV2Enabled: true, plan },
-    give: (_, command) => Workspaces.use((all) => all.create("owner", command as CreateWorkspace)),
+    submit: (_, command) =>
+      Workspaces.use((all) => all.create("owner", command as CreateWorkspace)),
     wrong: { ...wrongWorkspace, accountDisabled: ["validation_failed", true] },
   },
   ChangeWorkspace: {
     right: { accountDisabled: false, plan: null },
-    give: ({ workspace }, command) =>
+    submit: ({ workspace }, command) =>
       Workspaces.use((all) => all.update("owner", workspace, command)),
     wrong: { ...wrongWorkspace, accountDisabled: ["validation_failed", ...noTruth] },
   },
   CreateKey: {
     right: { version: 2, name: "Key" },
-    give: ({ workspace }, command) =>
+    submit: ({ workspace }, command) =>
       Keys.use((all) => all.create("owner", workspace, command as CreateKey)),
     wrong: {
       version: ["validation_failed", 0, 3, "2", null, true, ...strange],
@@ -147,7 +148,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   "CreateKey of version 1": {
     right: { version: 1 },
-    give: ({ workspace }, command) =>
+    submit: ({ workspace }, command) =>
       Keys.use((all) => all.create("owner", workspace, command as CreateKey)),
     wrong: {
       name: ["validation_failed", "Mine"],
@@ -157,7 +158,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   CreateNumber: {
     right: { platform: "telegram", phone: "+15550000200", label: "", status: "disconnected" },
-    give: ({ workspace }, command) =>
+    submit: ({ workspace }, command) =>
       Numbers.use((all) => all.create("owner", workspace, command as CreateNumber)),
     wrong: {
       platform: ["validation_failed", "sms", "", ...noText],
@@ -169,7 +170,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   ChangeNumber: {
     right: { label: "Support" },
-    give: ({ number, workspace }, command) =>
+    submit: ({ number, workspace }, command) =>
       Numbers.use((all) => all.update("owner", workspace, number, command)),
     wrong: {
       label: ["validation_failed", long(101), ...noText],
@@ -178,7 +179,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   CreateContact: {
     right: { name: "Jane", phone: "+15550000001" },
-    give: ({ workspace }, command) =>
+    submit: ({ workspace }, command) =>
       Contacts.use((all) => all.create("owner", workspace, command as CreateContact)),
     wrong: {
       name: ["validation_failed", "", long(101), ...noText],
@@ -189,7 +190,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   ConnectNumber: {
     right: { loginMethod: "phone_code", phone: "+15550000300" },
-    give: ({ key }, command) => Connections.use((all) => all.connect(key, command, null)),
+    submit: ({ key }, command) => Connections.use((all) => all.connect(key, command, null)),
     wrong: {
       loginMethod: ["validation_failed", "sms", ...noText],
       phone: ["invalid_phone", "", "0123", "15550000300"],
@@ -199,23 +200,24 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   "ConnectNumber of a limited caller": {
     right: {},
-    give: ({ limited }, command) =>
+    submit: ({ limited }, command) =>
       Connections.use((all) => all.connect(limited, command as ConnectNumber, null)),
     wrong: { numberId: ["validation_failed", null, ...noId] },
   },
   ListMedia: {
     right: { type: "image", limit: 100 },
-    give: ({ key }, command) => MediaDirectory.use((all) => all.list(key, command as ListMedia)),
+    submit: ({ key }, command) => MediaDirectory.use((all) => all.list(key, command as ListMedia)),
     wrong: { ...listing, type: ["validation_failed", "video", "", 1, true, {}] },
   },
   "ListPage of workspaces": {
     right: { limit: 1 },
-    give: (_, command) => Workspaces.use((all) => all.list(command)),
+    submit: (_, command) => Workspaces.use((all) => all.list(command)),
     wrong: listing,
   },
   "ListPage of contacts": {
     right: {},
-    give: ({ workspace }, command) => Contacts.use((all) => all.list("owner", workspace, command)),
+    submit: ({ workspace }, command) =>
+      Contacts.use((all) => all.list("owner", workspace, command)),
     wrong: listing,
   },
 }
@@ -239,15 +241,15 @@ describe("a typed command", () => {
         const sender = yield* aWholeSender
         for (const [field, [code, ...values]] of Object.entries(operation.wrong)) {
           for (const value of values) {
-            const given = withWrong(operation.right, field, value)
-            const refused = yield* refusal(operation.give(sender, given))
+            const input = withWrong(operation.right, field, value)
+            const refused = yield* refusal(operation.submit(sender, input))
             const what = `${field}: ${typeof value} ${String(JSON.stringify(value, replaced))}`
             assert.deepStrictEqual([refused.code, refused.field, what], [code, field, what])
           }
         }
         // A query has no such form.
-        for (const given of name.startsWith("List") ? [] : [null, [], "text", 1, true]) {
-          const refused = yield* refusal(operation.give(sender, given as unknown as object))
+        for (const input of name.startsWith("List") ? [] : [null, [], "text", 1, true]) {
+          const refused = yield* refusal(operation.submit(sender, input as unknown as object))
           assert.strictEqual(refused.code, "validation_failed")
           assert.isNull(refused.field)
         }

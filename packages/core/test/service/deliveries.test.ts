@@ -186,7 +186,7 @@ describe("a delivery", () => {
         yield* settled
         const eventId = calls[0]?.eventId ?? ""
         const operations = yield* WebhookOperations
-        for (let asked = 0; asked < 30; asked++) {
+        for (let requests = 0; requests < 30; requests++) {
           yield* operations.redeliver("owner", workspace, endpoint, { eventId })
           yield* pass(150)
         }
@@ -213,10 +213,10 @@ describe("a delivery", () => {
     const succeeded = new Map<string, number>()
     const { calls, egress } = receiving(({ eventId }) =>
       Effect.gen(function* () {
-        const dice = yield* Random.nextIntBetween(0, 10, { halfOpen: true })
-        yield* Effect.sleep(dice * second)
-        if (dice < 3) return yield* new EgressError({ reason: "timeout" })
-        if (dice < 6) return { status: 503, headers: { "retry-after": "60" } }
+        const random = yield* Random.nextIntBetween(0, 10, { halfOpen: true })
+        yield* Effect.sleep(random * second)
+        if (random < 3) return yield* new EgressError({ reason: "timeout" })
+        if (random < 6) return { status: 503, headers: { "retry-after": "60" } }
         succeeded.set(eventId, (succeeded.get(eventId) ?? 0) + 1)
         return ok
       }),
@@ -277,7 +277,7 @@ describe("endpoints", () => {
   })
 
   it.effect("of one workspace share its limit, removed ones included", () => {
-    const most = callsPerTarget * endpointLimit
+    const max = callsPerTarget * endpointLimit
     const { calls, egress, open } = receivingSlowly(15 * second)
     return inAService(
       Effect.gen(function* () {
@@ -286,17 +286,17 @@ describe("endpoints", () => {
         const first = yield* endpoints
         for (let sent = 0; sent < callsPerTarget; sent++) yield* send(key)
         yield* settled
-        assert.strictEqual(open.now, most)
+        assert.strictEqual(open.now, max)
         yield* Effect.forEach(first, (id) => Webhooks.use((webhooks) => webhooks.remove(key, id)))
         yield* endpoints
         yield* send(key)
         yield* settled
-        assert.strictEqual(open.now, most)
+        assert.strictEqual(open.now, max)
         yield* pass(hour)
         // The five of the new endpoints had their turn.
-        assert.deepStrictEqual([calls.length, open.most], [most + 5, most])
+        assert.deepStrictEqual([calls.length, open.most], [max + 5, max])
         const { callbackCalls, receiverCalls } = sharedLimits
-        assert.strictEqual(receiverCalls.share.most, most + callbackCalls.share.most)
+        assert.strictEqual(receiverCalls.share.most, max + callbackCalls.share.most)
       }),
       { egress },
     )

@@ -100,12 +100,12 @@ describe("an event listener", () => {
   )
 
   it.effect("misses nothing that its store does not announce, and ends when interrupted", () => {
-    const away = new StoreUnavailable({ operation: "webhooks.readEvents", cause: "away" })
+    const unavailable = new StoreUnavailable({ operation: "webhooks.readEvents", cause: "away" })
     let breaking: Effect.Effect<never, StoreUnavailable> | null = null
-    const store = storeWithin((asked, effect) =>
+    const store = storeWithin((query, effect) =>
       Effect.andThen(
         Effect.suspend((): Effect.Effect<void, StoreUnavailable> =>
-          asked === "webhooks.readEvents" && breaking !== null ? breaking : Effect.void,
+          query === "webhooks.readEvents" && breaking !== null ? breaking : Effect.void,
         ),
         effect,
       ),
@@ -116,7 +116,11 @@ describe("an event listener", () => {
         const { heard, listener } = aListener()
         const following = yield* Effect.forkScoped(follow(0, listener))
         const all: Array<MessageId> = []
-        for (breaking of [Effect.fail(away), Effect.die(new Error("a bug")), Effect.interrupt]) {
+        for (breaking of [
+          Effect.fail(unavailable),
+          Effect.die(new Error("a bug")),
+          Effect.interrupt,
+        ]) {
           const before = [...all]
           all.push(...(yield* cancelled(1)))
           yield* TestClock.adjust(2 * second)
@@ -136,18 +140,21 @@ describe("an event listener", () => {
 })
 
 describe("a subscription whose lease another process may take", () => {
-  const away = new StoreUnavailable({ operation: "webhooks.saveSubscription", cause: "away" })
+  const unavailable = new StoreUnavailable({
+    operation: "webhooks.saveSubscription",
+    cause: "away",
+  })
 
-  /** Two processes on one store; the first cannot write while `isAway`. */
+  /** Two processes on one store; the first cannot write while `isUnavailable`. */
   const twoFeeds = Effect.gen(function* () {
     const store = yield* Store
     const wakeUp = yield* WakeUp
-    const state = { isAway: false }
+    const state = { isUnavailable: false }
     const webhooks: typeof store.webhooks = {
       ...store.webhooks,
       saveSubscription: (held) =>
         Effect.suspend(() =>
-          state.isAway ? Effect.fail(away) : store.webhooks.saveSubscription(held),
+          state.isUnavailable ? Effect.fail(unavailable) : store.webhooks.saveSubscription(held),
         ),
     }
     const feedOn = (own: typeof store) =>
@@ -186,12 +193,12 @@ describe("a subscription whose lease another process may take", () => {
         yield* pass(2 * second)
         yield* Effect.forkScoped(other.subscribe("a", hearing("other", 0)))
         yield* pass(2 * second)
-        state.isAway = true
+        state.isUnavailable = true
         const [one, two, three] = yield* cancelled(3)
         yield* pass(60 * second)
         const all = [`first ${one}`, `other ${one}`, `other ${two}`, `other ${three}`]
         assert.deepStrictEqual(heard, all)
-        state.isAway = false
+        state.isUnavailable = false
         yield* pass(60 * second)
         const [four] = yield* cancelled(1)
         yield* pass(5 * second)
@@ -223,11 +230,11 @@ describe("a subscription whose lease another process may take", () => {
         yield* pass(2 * second)
         const [one] = yield* cancelled(1)
         yield* pass(2 * second)
-        state.isAway = true
+        state.isUnavailable = true
         const failing = subscriber(() => Effect.never)
         const waiting = yield* Effect.forkScoped(other.subscribe("a", failing))
         yield* pass(60 * second)
-        state.isAway = false
+        state.isUnavailable = false
         yield* pass(20 * second)
         yield* Fiber.interrupt(waiting)
         yield* pass(20 * second)

@@ -16,13 +16,13 @@ import { aNumber, aSender, day, hour, inAService, noon, pass, second, settled } 
 
 /** A disk that a test fills, and links that count their fetches. */
 const aDisk = () => {
-  const disk = { isFull: true, looks: 0, fetched: 0 }
+  const disk = { isFull: true, checks: 0, fetched: 0 }
   const files = Layer.effect(
     MediaFiles,
     Effect.map(MediaFiles, (real) => ({
       ...real,
       room: Effect.suspend(() => {
-        disk.looks++
+        disk.checks++
         return disk.isFull ? Effect.fail(new MediaFilesError({ reason: "full" })) : Effect.void
       }),
     })),
@@ -77,7 +77,7 @@ describe("a disk with less free space than its reserve", () => {
         assert.deepInclude(shown, { reason: null, nextSendAt: noon + second, waiting: 2 })
         yield* pass(hour)
         // 1, 2, 4 … 256 seconds, then every 5 minutes.
-        assert.isAtMost(disk.looks, 20)
+        assert.isAtMost(disk.checks, 20)
         assert.strictEqual(disk.fetched, 0)
         assert.deepStrictEqual(yield* texts, ["Of another number"])
         disk.isFull = false

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { claimKeptMillis, Store } from "../../src/index.ts"
-import { claimantOf } from "../../src/model/Auth.ts"
+import { claimRetentionMillis, Store } from "../../src/index.ts"
+import { toClaimant } from "../../src/model/Auth.ts"
 import {
-  messagesOf,
+  listMessages,
   answer,
   arrived,
   cancel,
@@ -53,10 +53,10 @@ describe("Idempotency-Key", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const given = { sendAt: yield* ahead(hour), expiresAt: yield* ahead(2 * hour) }
-        const first = yield* answer(key, given, "key")
+        const input = { sendAt: yield* ahead(hour), expiresAt: yield* ahead(2 * hour) }
+        const first = yield* answer(key, input, "key")
         yield* pass(3 * hour)
-        const again = yield* answer(key, given, "key")
+        const again = yield* answer(key, input, "key")
         assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
         assert.strictEqual(the(again.messages).status, "scheduled")
       }),
@@ -70,12 +70,12 @@ describe("Idempotency-Key", () => {
         Effect.gen(function* () {
           const { key, number, workspace } = yield* aSender(1)
           const contact = yield* aContact(workspace, { phone: "+15550000061" })
-          const given = { to: { contactId: contact } }
-          const first = yield* answer(key, given, "key")
+          const input = { to: { contactId: contact } }
+          const first = yield* answer(key, input, "key")
           yield* logOut(number)
-          const again = yield* answer(key, given, "key")
+          const again = yield* answer(key, input, "key")
           assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
-          assert.strictEqual(yield* code(answer(key, given)), "from_required")
+          assert.strictEqual(yield* code(answer(key, input)), "from_required")
         }),
       ),
   )
@@ -106,7 +106,7 @@ describe("Idempotency-Key", () => {
         // Even if that request is invalid.
         const late = answer(key, { sendAt: "2001-01-01T00:00:00Z" }, "key", "two")
         assert.strictEqual(yield* code(late), "idempotency_key_reused")
-        assert.lengthOf(yield* messagesOf(workspace), 1)
+        assert.lengthOf(yield* listMessages(workspace), 1)
       }),
     ),
   )
@@ -122,11 +122,11 @@ describe("Idempotency-Key", () => {
             () => Effect.result(answer(key, {}, "key")),
             { concurrency: "unbounded" },
           )
-          const made = new Set<number>()
+          const created = new Set<number>()
           let first = 0
           for (const result of results) {
             if (result._tag === "Success") {
-              made.add(the(result.success.messages).id)
+              created.add(the(result.success.messages).id)
               if (!result.success.replayed) first++
             } else if (result.failure._tag === "Refusal") {
               assert.strictEqual(result.failure.code, "idempotency_in_progress")
@@ -135,7 +135,7 @@ describe("Idempotency-Key", () => {
             }
           }
           assert.strictEqual(first, 1)
-          assert.strictEqual(made.size, 1)
+          assert.strictEqual(created.size, 1)
           assert.strictEqual(yield* remaining(workspace), 9)
         }),
       ),
@@ -206,9 +206,9 @@ describe("Idempotency-Key", () => {
           contactIds: [],
           mediaId: null,
           exactQuota: null,
-          idempotency: { keyId: claimantOf(key), key: "key", fingerprint: "same", token: "dead" },
+          idempotency: { keyId: toClaimant(key), key: "key", fingerprint: "same", token: "dead" },
         })
-        yield* pass(claimKeptMillis - 1)
+        yield* pass(claimRetentionMillis - 1)
         assert.strictEqual(yield* code(answer(key, {}, "key")), "idempotency_in_progress")
         yield* pass(1)
         assert.isFalse((yield* answer(key, {}, "key")).replayed)

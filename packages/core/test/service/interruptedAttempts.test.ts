@@ -68,13 +68,13 @@ describe("a worker that died with a message in flight", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        const [begun, behind] = yield* sendBatch(key, 2)
+        const [started, behind] = yield* sendBatch(key, 2)
         yield* claimAndDie()
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
-        assert.deepStrictEqual(yield* statuses(key, [begun!, behind!]), ["queued", "cancelled"])
+        assert.deepStrictEqual(yield* statuses(key, [started!, behind!]), ["queued", "cancelled"])
         yield* startWorker
         yield* pass(hour)
-        assert.strictEqual((yield* get(key, begun!)).error?.code, "outcome_unknown")
+        assert.strictEqual((yield* get(key, started!)).error?.code, "outcome_unknown")
         assert.deepStrictEqual(yield* arrived(), [])
       }),
       { worker: false },

@@ -41,25 +41,25 @@ const onSlowStore = (
     })
   const changed = storeChanged(({ messages, numbers, queue, reminders, ...store }) => ({
     messages: {
-      claimKey: (...given) => later(messages.claimKey(...given)),
-      end: (...given) => later(messages.end(...given)),
+      claimKey: (...args) => later(messages.claimKey(...args)),
+      end: (...args) => later(messages.end(...args)),
     },
     numbers: {
-      addLinking: (...given) => later(numbers.addLinking(...given)),
-      change: (...given) => later(numbers.change(...given)),
+      addLinking: (...args) => later(numbers.addLinking(...args)),
+      change: (...args) => later(numbers.change(...args)),
     },
     queue: {
-      pause: (...given) => later(queue.pause(...given)),
-      resume: (...given) => later(queue.resume(...given)),
+      pause: (...args) => later(queue.pause(...args)),
+      resume: (...args) => later(queue.resume(...args)),
     },
     reminders: {
-      insert: (...given) => later(reminders.insert(...given)),
-      run: (...given) => later(reminders.run(...given)),
-      update: (...given) => later(reminders.update(...given)),
+      insert: (...args) => later(reminders.insert(...args)),
+      run: (...args) => later(reminders.run(...args)),
+      update: (...args) => later(reminders.update(...args)),
     },
-    sessions: { markLeaving: (...given) => later(store.sessions.markLeaving(...given)) },
-    system: { releaseHeld: (...given) => later(store.system.releaseHeld(...given)) },
-    workspaces: { update: (...given) => later(store.workspaces.update(...given)) },
+    sessions: { markLeaving: (...args) => later(store.sessions.markLeaving(...args)) },
+    system: { releaseHeld: (...args) => later(store.system.releaseHeld(...args)) },
+    workspaces: { update: (...args) => later(store.workspaces.update(...args)) },
   }))
   return inAService(
     Effect.flatMap(aSender(), (world) => test(world, commits)),
@@ -72,11 +72,11 @@ type Running<A> = Effect.Effect<A, unknown, TestService | Scope.Scope>
 /** A call, and what it needs each time. */
 const called = <A>(
   work: Work,
-  call: (world: World, given: A) => Running<unknown>,
+  call: (world: World, input: A) => Running<unknown>,
   before: (world: World) => Running<A>,
 ) => ({
   work,
-  prepare: (world: World) => Effect.map(before(world), (given) => call(world, given)),
+  prepare: (world: World) => Effect.map(before(world), (input) => call(world, input)),
 })
 
 const nothing = () => Effect.void

@@ -163,13 +163,13 @@ describe("keys", () => {
           create(workspace, { version: 1 }),
           Layer.provide(Keys.layer, slow),
         )
-        const made = yield* Effect.all(
+        const created = yield* Effect.all(
           Array.from({ length: 12 }, () => Effect.result(make)),
           {
             concurrency: "unbounded",
           },
         )
-        const names = made.flatMap((one) =>
+        const names = created.flatMap((one) =>
           Result.isSuccess(one) ? [one.success.record.name] : [],
         )
         const expected = Array.from({ length: 10 }, (_, index) => `API Key ${index + 1}`)
@@ -182,9 +182,9 @@ describe("keys", () => {
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
-        const made = yield* create(workspace, { version: 2, name: "Key" })
+        const newApiKey = yield* create(workspace, { version: 2, name: "Key" })
         yield* pass(day)
-        yield* admit(made.key)
+        yield* admit(newApiKey.key)
         const [used] = yield* Keys.use((keys) => keys.list("owner", workspace))
         assert.deepStrictEqual([used?.lastUsedAt, used?.lastUsedIp], [noon + day, "192.0.2.1"])
       }),
@@ -220,8 +220,8 @@ describe("keys", () => {
         const theirs = yield* aNumber(yield* aWorkspace())
         const workspace = yield* aWorkspace()
         for (const id of [theirs, unknown]) {
-          const made = create(workspace, { version: 2, name: "Key", numberIds: [id] })
-          const refused = yield* refusal(made)
+          const created = create(workspace, { version: 2, name: "Key", numberIds: [id] })
+          const refused = yield* refusal(created)
           assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 422])
         }
       }),

@@ -5,7 +5,7 @@ import { StoreUnavailable } from "../../src/index.ts"
 import type { Attachment, MediaId, MessageId } from "../../src/index.ts"
 import {
   bytes,
-  contentOf,
+  readContent,
   leftOver,
   linked,
   linksTo,
@@ -35,7 +35,7 @@ describe("an interrupted call", () => {
         const call = yield* Effect.forkChild(Effect.scoped(linked(key, "https://example.com/slow")))
         yield* settled
         yield* Fiber.interrupt(call)
-        assert.isNull(yield* contentOf(1))
+        assert.isNull(yield* readContent(1))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
       {
@@ -60,9 +60,9 @@ describe("an interrupted call", () => {
           ),
         )
         const { id } = yield* Deferred.await(attached)
-        assert.strictEqual(yield* contentOf(id), "content")
+        assert.strictEqual(yield* readContent(id), "content")
         yield* Fiber.interrupt(call)
-        assert.isNull(yield* contentOf(id))
+        assert.isNull(yield* readContent(id))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
     ),
@@ -85,7 +85,7 @@ describe("an interrupted call", () => {
         )
         const { id, message } = yield* Deferred.await(sent)
         yield* Fiber.interrupt(call)
-        assert.strictEqual(yield* contentOf(id), "content")
+        assert.strictEqual(yield* readContent(id), "content")
         yield* pass(hour)
         assert.strictEqual(yield* status(key, { id: message }), "sent")
       }),
@@ -100,9 +100,9 @@ describe("an interrupted call", () => {
         const scope = yield* Scope.make()
         const { id } = yield* Scope.provide(uploaded(key, "a.pdf", "content"), scope)
         yield* pass(26 * hour - 1)
-        assert.strictEqual(yield* contentOf(id), "content")
+        assert.strictEqual(yield* readContent(id), "content")
         yield* pass(2 * aSweep)
-        assert.isNull(yield* contentOf(id))
+        assert.isNull(yield* readContent(id))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
     ),
@@ -116,7 +116,7 @@ describe("a refused send", () => {
         const { key } = yield* aSender()
         const call = Effect.andThen(uploaded(key, "a.pdf", "content"), Effect.fail("no" as const))
         yield* Effect.flip(Effect.scoped(call))
-        assert.isNull(yield* contentOf(1))
+        assert.isNull(yield* readContent(1))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
     ),
@@ -137,7 +137,7 @@ describe("a refused send", () => {
         const refused = yield* refusal(Effect.scoped(call))
         assert.strictEqual(refused.code, "no_credits")
         yield* Effect.scoped(Effect.exit(call))
-        for (const id of [1, 2]) assert.isNull(yield* contentOf(id))
+        for (const id of [1, 2]) assert.isNull(yield* readContent(id))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
     ),
@@ -145,11 +145,11 @@ describe("a refused send", () => {
 
   it.effect("leaves its file to the sweep when the store does not say what it did", () => {
     const trouble = { losing: false }
-    const store = storeWithin((asked, effect) =>
+    const store = storeWithin((query, effect) =>
       Effect.gen(function* () {
         const answered = yield* effect
-        if (!trouble.losing || asked !== "messages.accept") return answered
-        return yield* new StoreUnavailable({ operation: asked, cause: "the answer was lost" })
+        if (!trouble.losing || query !== "messages.accept") return answered
+        return yield* new StoreUnavailable({ operation: query, cause: "the answer was lost" })
       }),
     )
     return inAService(
@@ -163,7 +163,7 @@ describe("a refused send", () => {
         assert.isTrue(Exit.isFailure(exit))
         yield* settled
         assert.strictEqual(the(yield* copies()).media?.size, 7)
-        assert.strictEqual(yield* contentOf(1), "content")
+        assert.strictEqual(yield* readContent(1), "content")
       }),
       { store },
     )

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Connections, Numbers, QrLinks } from "../../src/index.ts"
-import type { ConnectNumber, LinkingEvent, NumberId, ShownNumber } from "../../src/index.ts"
+import type { ConnectNumber, LinkingEvent, NumberId, PublicNumber } from "../../src/index.ts"
 import { allEvents, answer, arrived, code, get, logOut, refusal, send, the } from "./Operations.ts"
 import {
   aKey,
@@ -17,7 +17,7 @@ import {
   second,
   settled,
 } from "./Service.ts"
-import { connect, read, scan, aKeyToConnect, qrText, attemptOf, linkingBy } from "./Linking.ts"
+import { connect, read, scan, aKeyToConnect, qrText, findAttempt, linkingBy } from "./Linking.ts"
 
 describe("a message from a number that is not linked yet", () => {
   it.effect("shows no phone until it is linked, then the one that it left from", () =>
@@ -48,7 +48,7 @@ describe("a message from a number that is not linked yet", () => {
 })
 
 /** Everything that an answer shows of a number. */
-const shownOf = ({ id, label, loginMethod, phone, platform, status }: ShownNumber) => ({
+const toView = ({ id, label, loginMethod, phone, platform, status }: PublicNumber) => ({
   id,
   label,
   loginMethod,
@@ -62,11 +62,11 @@ describe("a repeated request to connect", () => {
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
-        const ask = (body: ConnectNumber, name: string) =>
+        const request = (body: ConnectNumber, name: string) =>
           Connections.use((all) =>
             all.connect(key, body, { key: name, fingerprint: JSON.stringify(body) }),
           )
-        const added = yield* ask({}, "add")
+        const added = yield* request({}, "add")
         yield* scan(added.answer, { phone: "+15550001111" })
         const numberId = added.answer.id as NumberId
         const change = (label: string) =>
@@ -74,17 +74,17 @@ describe("a repeated request to connect", () => {
         yield* change("Shop")
         yield* logOut(numberId)
         const body = { numberId: numberId }
-        const reconnected = yield* ask(body, "again")
+        const reconnected = yield* request(body, "again")
         assert.deepInclude(reconnected.answer, { label: "Shop", phone: "15550001111" })
 
         yield* change("Moved")
         yield* scan(added.answer, { phone: "+15550002222" })
         for (const [first, repeat] of [
-          [added, yield* ask({}, "add")],
-          [reconnected, yield* ask(body, "again")],
+          [added, yield* request({}, "add")],
+          [reconnected, yield* request(body, "again")],
         ] as const) {
           assert.isTrue(repeat.replayed)
-          assert.deepStrictEqual(shownOf(repeat.answer), shownOf(first.answer))
+          assert.deepStrictEqual(toView(repeat.answer), toView(first.answer))
         }
       }),
     ),
@@ -233,8 +233,8 @@ describe("the end of an attempt", () => {
         assert.strictEqual((yield* read(key, first)).status, "disconnected")
         const second_ = yield* connect(key)
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, second_.id))
-        assert.isNull(yield* attemptOf(first))
-        assert.isNull(yield* attemptOf(second_))
+        assert.isNull(yield* findAttempt(first))
+        assert.isNull(yield* findAttempt(second_))
         yield* pass(15 * minute)
         assert.strictEqual(yield* code(read(key, second_)), "number_not_found")
       }),
@@ -334,8 +334,8 @@ describe("a refusal to connect", () => {
         const test = yield* aKey(workspace, { mode: "test" })
         const hidden = yield* connect(test)
         const limited = yield* aKey(workspace, { numberIds: [number] })
-        const asking = connect(limited, { numberId: hidden.id })
-        assert.strictEqual(yield* code(asking), "number_not_found")
+        const requesting = connect(limited, { numberId: hidden.id })
+        assert.strictEqual(yield* code(requesting), "number_not_found")
       }),
     ),
   )

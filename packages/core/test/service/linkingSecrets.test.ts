@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
 import { StoreUnavailable } from "../../src/index.ts"
 import type { LinkingEvent } from "../../src/index.ts"
-import { nothingShown, openedAttempt, sealedView } from "../../src/model/Linking.ts"
+import { emptyLinkingView, openedAttempt, sealedView } from "../../src/model/Linking.ts"
 import { Secrets } from "../../src/model/Secrets.ts"
-import { attemptOf, aKeyToConnect, connect, linkingBy, qrText, read } from "./Linking.ts"
+import { findAttempt, aKeyToConnect, connect, linkingBy, qrText, read } from "./Linking.ts"
 import { aKey, aWorkspace, hour, inAService, noon, second, settled } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 import { TestClock } from "effect/testing"
@@ -13,8 +13,8 @@ import { TestClock } from "effect/testing"
 /** Everything that a store received. */
 const noting = () => {
   const seen: Array<string> = []
-  const store = storeWithin((operation, effect, given) => {
-    if (operation.startsWith("numbers.")) seen.push(JSON.stringify(given))
+  const store = storeWithin((operation, effect, args) => {
+    if (operation.startsWith("numbers.")) seen.push(JSON.stringify(args))
     return effect
   })
   return { store, seen }
@@ -32,7 +32,7 @@ describe("the codes of an attempt at linking", () => {
             const key = yield* aKey(workspace, { mode })
             const byQr = yield* connect(key)
             yield* settled
-            const attempt = (yield* attemptOf(byQr))!
+            const attempt = (yield* findAttempt(byQr))!
             shown.push(yield* qrText(key, byQr))
             assert.notInclude(attempt.qrText, shown.at(-1)!)
             const byCode = yield* connect(key, {
@@ -43,7 +43,7 @@ describe("the codes of an attempt at linking", () => {
             const { connect: view } = yield* read(key, byCode)
             assert.match(view?.pairingCode?.code ?? "", /^[A-Z0-9]{8}$/)
             shown.push(view?.pairingCode?.code ?? "")
-            assert.notInclude((yield* attemptOf(byCode))!.pairingCode!.code, shown.at(-1)!)
+            assert.notInclude((yield* findAttempt(byCode))!.pairingCode!.code, shown.at(-1)!)
           }
           assert.lengthOf(shown, 4)
           for (const code of shown) assert.notInclude(seen.join(), code)
@@ -58,12 +58,12 @@ describe("the codes of an attempt at linking", () => {
       Effect.gen(function* () {
         const secrets = yield* Secrets
         const number = yield* connect(yield* aKeyToConnect)
-        const attempt = (yield* attemptOf(number))!
+        const attempt = (yield* findAttempt(number))!
         const pairingCode = { code: "ABCD1234", expiresAt: noon + hour }
-        const view = { ...nothingShown, qrText: "2@abc", pairingCode }
+        const view = { ...emptyLinkingView, qrText: "2@abc", pairingCode }
         const sealed = { ...attempt, ...sealedView(secrets, attempt.id, view) }
         assert.deepStrictEqual(openedAttempt(secrets, sealed), { ...attempt, ...view })
-        const nothing = { ...attempt, ...nothingShown }
+        const nothing = { ...attempt, ...emptyLinkingView }
         assert.deepStrictEqual(openedAttempt(secrets, { ...attempt, ...view }), nothing)
         const other = { ...sealed, id: "another" as typeof attempt.id }
         assert.deepStrictEqual(openedAttempt(secrets, other), { ...nothing, id: other.id })
@@ -75,13 +75,13 @@ describe("the codes of an attempt at linking", () => {
   it.effect("are the same to the store when stored again", () =>
     Effect.gen(function* () {
       const said = yield* Queue.unbounded<LinkingEvent>()
-      const given: Array<unknown> = []
+      const args: Array<unknown> = []
       const store = storeWithin((operation, effect, [, , view]) =>
         operation === "numbers.showLinking"
           ? Effect.flatMap(effect, (shown) => {
-              given.push(view)
+              args.push(view)
               // Its answer is lost.
-              return given.length === 1
+              return args.length === 1
                 ? Effect.fail(new StoreUnavailable({ operation, cause: "lost" }))
                 : Effect.succeed(shown)
             })
@@ -95,8 +95,8 @@ describe("the codes of an attempt at linking", () => {
           yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc", expiresAt: 0 })
           yield* TestClock.adjust(second)
           yield* settled
-          assert.lengthOf(given, 2)
-          assert.deepStrictEqual(given[1], given[0])
+          assert.lengthOf(args, 2)
+          assert.deepStrictEqual(args[1], args[0])
           assert.strictEqual(yield* qrText(key, number), "2@abc")
         }),
         { store, linking: linkingBy(() => Stream.fromQueue(said)) },

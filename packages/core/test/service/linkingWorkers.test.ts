@@ -14,7 +14,7 @@ import {
   startWorker,
   stopWorker,
 } from "./Service.ts"
-import { connect, read, scan, aKeyToConnect, qrText, attemptOf, linkingBy } from "./Linking.ts"
+import { connect, read, scan, aKeyToConnect, qrText, findAttempt, linkingBy } from "./Linking.ts"
 
 describe("a linking transport", () => {
   const phone = "15550002222"
@@ -72,23 +72,23 @@ describe("a linking transport", () => {
   )
 
   it.effect("that sends nothing is asked once a second until the time is over", () => {
-    let asked = 0
+    let requests = 0
     return inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
         yield* pass(minute)
-        assert.isAtLeast(asked, 30)
-        assert.isAtMost(asked, 62)
+        assert.isAtLeast(requests, 30)
+        assert.isAtMost(requests, 62)
         yield* pass(9 * minute)
         assert.strictEqual((yield* read(key, number)).status, "disconnected")
-        const before = asked
+        const before = requests
         yield* pass(minute)
-        assert.strictEqual(asked, before)
+        assert.strictEqual(requests, before)
       }),
       {
         linking: linkingBy(() => {
-          asked++
+          requests++
           return Stream.empty
         }),
       },
@@ -96,21 +96,21 @@ describe("a linking transport", () => {
   })
 
   it.effect("that sends a code and ends at once is asked once a second too", () => {
-    let asked = 0
+    let requests = 0
     return inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
         yield* pass(minute)
-        assert.isAtLeast(asked, 30)
-        assert.isAtMost(asked, 62)
+        assert.isAtLeast(requests, 30)
+        assert.isAtMost(requests, 62)
         assert.strictEqual((yield* read(key, number)).status, "connecting")
       }),
       {
         linking: linkingBy(() => {
           // Without a pause this would never end.
-          if (++asked > 1000) return Stream.never
-          return Stream.make({ _tag: "QrShown" as const, text: `code ${asked}`, expiresAt: 0 })
+          if (++requests > 1000) return Stream.never
+          return Stream.make({ _tag: "QrShown" as const, text: `code ${requests}`, expiresAt: 0 })
         }),
       },
     )
@@ -262,7 +262,7 @@ describe("a lease that expired under its holder", () => {
           const key = yield* aKeyToConnect
           const number = yield* connect(key)
           yield* settled
-          const { id } = (yield* attemptOf(number))!
+          const { id } = (yield* findAttempt(number))!
           const now = yield* Clock.currentTimeMillis
           // The first claim of an attempt has lease 1.
           const ranOut = Store.use(({ numbers: store }) =>

@@ -30,14 +30,14 @@ describe("GET /messages", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = (yield* sendBatch(key, 60)).map(({ id }): number => id).toReversed()
+        const created = (yield* sendBatch(key, 60)).map(({ id }): number => id).toReversed()
         const first = yield* list(key)
-        assert.deepStrictEqual(ids(first), made.slice(0, 25))
+        assert.deepStrictEqual(ids(first), created.slice(0, 25))
         yield* sendBatch(key, 3)
         const second_ = yield* list(key, { cursor: first.next_cursor ?? "", limit: 30 })
-        assert.deepStrictEqual(ids(second_), made.slice(25, 55))
+        assert.deepStrictEqual(ids(second_), created.slice(25, 55))
         const last = yield* list(key, { cursor: second_.next_cursor ?? "" })
-        assert.deepStrictEqual(ids(last), made.slice(55))
+        assert.deepStrictEqual(ids(last), created.slice(55))
         assert.isNull(last.next_cursor)
       }),
     ),

@@ -10,14 +10,14 @@ import {
   noon,
   pass,
   second,
-  transportOf,
+  layerTransports,
 } from "./Service.ts"
 
 describe("the connection of a live number", () => {
   it.effect("is what its worker reports, until the worker falls silent", () =>
     Effect.gen(function* () {
       let reports: ReadonlyArray<ConnectionReport> = []
-      const transport = transportOf({
+      const transport = layerTransports({
         dropsCopies: true,
         send: () => Effect.never,
         listen: () => Effect.never,

@@ -34,15 +34,15 @@ describe("a media type that neither request nor link gives", () => {
           [picture, "image"],
           [note, "file"],
         ] as const) {
-          const given = { media: { url } }
-          const first = yield* answer(key, given, url)
+          const input = { media: { url } }
+          const first = yield* answer(key, input, url)
           const message = the(first.messages)
           assert.isNull(message.media?.type)
           yield* settled
           assert.strictEqual(yield* shownType(key, message), type)
           assert.deepStrictEqual(yield* announced(message), [type])
           // The first answer, whatever is known since.
-          const again = yield* answer(key, given, url)
+          const again = yield* answer(key, input, url)
           assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
         }
       }),

@@ -22,7 +22,7 @@ import {
   startWorker,
   stopWorker,
 } from "./Service.ts"
-import { made, read, found, somePhones, scripted, unknown } from "./Checking.ts"
+import { build, read, found, somePhones, scripted, unknown } from "./Checking.ts"
 
 describe("a number check", () => {
   it.effect("waits while its number is logged out, then continues where it was", () =>
@@ -30,7 +30,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         yield* behave(number, { latencyMillis: 1000 })
-        const check = yield* made(key, somePhones(70))
+        const check = yield* build(key, somePhones(70))
         yield* pass(1500)
         yield* logOut(number)
         yield* pass(day)
@@ -49,7 +49,7 @@ describe("a number check", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        const check = yield* made(key, somePhones(1))
+        const check = yield* build(key, somePhones(1))
         yield* pass(day)
         assert.lengthOf(calls, 1)
         const [only] = yield* Numbers.use((numbers) => numbers.list("owner", workspace))
@@ -71,17 +71,17 @@ describe("a number check", () => {
   ]
   it.effect.each(silences)(
     "asks a remote server that %s three times for a chunk, then fails it and continues",
-    ([, answer, takes]) => {
+    ([, answer, accepts]) => {
       const { calls, transport } = scripted([answer, answer, answer])
       return inAService(
         Effect.gen(function* () {
           const { key } = yield* aSender()
-          const check = yield* made(key, somePhones(60))
+          const check = yield* build(key, somePhones(60))
           const [first = 0, next = 0] = checkRetryMillis
-          yield* pass(3 * takes + first + next)
+          yield* pass(3 * accepts + first + next)
           assert.deepStrictEqual(
             calls.map(({ at }) => at),
-            [0, takes + first, 2 * takes + first + next, 3 * takes + first + next],
+            [0, accepts + first, 2 * accepts + first + next, 3 * accepts + first + next],
           )
           const { checked, notRegistered, registered, status } = yield* read(key, check)
           assert.deepStrictEqual(
@@ -104,7 +104,7 @@ describe("a number check", () => {
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const check = yield* made(key, somePhones(100))
+        const check = yield* build(key, somePhones(100))
         yield* pass(2 * minute)
         assert.strictEqual((yield* read(key, check)).notRegistered, 100)
       }),
@@ -118,7 +118,7 @@ describe("a number check", () => {
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const check = yield* made(key, somePhones(1))
+        const check = yield* build(key, somePhones(1))
         yield* pass(40 * minute)
         assert.deepStrictEqual(
           calls.map(({ at }) => at),
@@ -136,8 +136,8 @@ describe("a number check", () => {
         const { key, number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         yield* behave(number, { send: "hang" })
-        const slow = yield* made(key, somePhones(1), { from: number })
-        const fast = yield* made(key, somePhones(200), { from: other })
+        const slow = yield* build(key, somePhones(1), { from: number })
+        const fast = yield* build(key, somePhones(200), { from: other })
         yield* settled
         assert.strictEqual((yield* read(key, fast)).status, "completed")
         assert.strictEqual((yield* read(key, slow)).status, "processing")
@@ -153,7 +153,8 @@ describe("a number check", () => {
         yield* behave(number, { send: "hang" })
         const { most } = sharedLimits.numberChecks.share
         const slow: Array<NumberCheck> = []
-        for (let asked = 0; asked < most + 3; asked++) slow.push(yield* made(key, somePhones(1)))
+        for (let requests = 0; requests < most + 3; requests++)
+          slow.push(yield* build(key, somePhones(1)))
         yield* settled
         const statuses = yield* Effect.forEach(slow, (check) =>
           Effect.map(read(key, check), ({ status }) => status),
@@ -162,7 +163,7 @@ describe("a number check", () => {
           statuses.filter((status) => status === "processing"),
           most,
         )
-        const fast = yield* made(modest, somePhones(60))
+        const fast = yield* build(modest, somePhones(60))
         yield* settled
         assert.strictEqual((yield* read(modest, fast)).status, "completed")
       }),
@@ -175,7 +176,7 @@ describe("a number check", () => {
         const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
         const first = yield* startWorker
-        const check = yield* made(key, somePhones(3))
+        const check = yield* build(key, somePhones(3))
         yield* settled
         assert.strictEqual((yield* read(key, check)).status, "processing")
         yield* stopWorker(first)
@@ -192,7 +193,7 @@ describe("a number check", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const check = yield* made(key, somePhones(80))
+        const check = yield* build(key, somePhones(80))
         const store = (yield* Store).numberChecks
         const [lost] = yield* store.claim({
           now: noon,

@@ -8,7 +8,7 @@ import { checkChunk } from "../../src/store/NumberCheckStore.ts"
 import { makeNumberChecker } from "../../src/worker/NumberChecker.ts"
 import { aPhone, behave, logOut } from "./Operations.ts"
 import { aKey, aSender, inAService, minute, noon, pass, second, settled } from "./Service.ts"
-import { unknownPhone, create, made, read, found, somePhones, scripted } from "./Checking.ts"
+import { unknownPhone, create, build, read, found, somePhones, scripted } from "./Checking.ts"
 
 describe("a number check", () => {
   it.effect("tells which phones are registered, a duplicate in each of its places", () =>
@@ -16,7 +16,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const a = aPhone()
-        const check = yield* made(key, [a, unknownPhone, a], { name: "Customers" })
+        const check = yield* build(key, [a, unknownPhone, a], { name: "Customers" })
         assert.deepStrictEqual(check, {
           id: check.id,
           workspaceId: workspace,
@@ -55,7 +55,7 @@ describe("a number check", () => {
         const { key } = yield* aSender()
         const [a, b] = [aPhone(), aPhone()]
         yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [b, unknownPhone] }))
-        const check = yield* made(key, [a, b, unknownPhone])
+        const check = yield* build(key, [a, b, unknownPhone])
         yield* settled
         assert.deepStrictEqual(yield* found(key, check), [
           "not_registered",
@@ -72,7 +72,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const phones = somePhones(120)
-        const check = yield* made(key, [...phones, ...phones.toReversed()])
+        const check = yield* build(key, [...phones, ...phones.toReversed()])
         yield* settled
         assert.strictEqual(checkChunk, 50)
         assert.deepStrictEqual(
@@ -94,7 +94,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         yield* behave(number, { latencyMillis: 3000 })
-        const check = yield* made(key, somePhones(60))
+        const check = yield* build(key, somePhones(60))
         yield* pass(2999)
         const { checked, status } = yield* read(key, check)
         assert.deepStrictEqual([status, checked], ["processing", 0])
@@ -113,7 +113,7 @@ describe("a number check", () => {
         const { number, workspace } = yield* aSender()
         const test = yield* aKey(workspace, { mode: "test" })
         yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [unknownPhone] }))
-        const check = yield* made(test, [aPhone(), unknownPhone])
+        const check = yield* build(test, [aPhone(), unknownPhone])
         yield* logOut(number)
         yield* settled
         assert.deepStrictEqual(yield* found(test, check), ["registered", "not_registered"])
@@ -128,7 +128,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         yield* behave(number, { latencyMillis: 1000 })
-        const check = yield* made(key, somePhones(130))
+        const check = yield* build(key, somePhones(130))
         yield* pass(1500)
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
         yield* pass(minute)
@@ -143,7 +143,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const checker = yield* makeNumberChecker
         const { key } = yield* aSender()
-        const check = yield* made(key, somePhones(60))
+        const check = yield* build(key, somePhones(60))
         assert.strictEqual(yield* checker.runOnce, 1)
         assert.strictEqual((yield* read(key, check)).checked, 50)
         assert.strictEqual(yield* checker.runOnce, 1)
@@ -176,7 +176,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         yield* behave(number, { latencyMillis: 5000 })
-        const check = yield* made(key, somePhones(150))
+        const check = yield* build(key, somePhones(150))
         const settling = yield* Effect.forkChild(Emulator.use((emulator) => emulator.settle))
         yield* TestClock.adjust("14 seconds")
         assert.isUndefined(settling.pollUnsafe())

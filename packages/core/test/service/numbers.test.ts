@@ -22,12 +22,12 @@ describe("numbers", () => {
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const { create, list, remove, update } = yield* Numbers
-        const made = yield* create("owner", workspace, {
+        const number = yield* create("owner", workspace, {
           platform: "whatsapp",
           phone: "+44 20-7946 0958",
         })
         const expected = {
-          id: made.id,
+          id: number.id,
           workspaceId: workspace,
           mode: "live",
           phone: "442079460958",
@@ -37,25 +37,25 @@ describe("numbers", () => {
           loginMethod: "qr",
           createdAt: noon,
         }
-        assert.deepStrictEqual<unknown>(made, expected)
+        assert.deepStrictEqual<unknown>(number, expected)
         const other = yield* create("owner", workspace, {
           platform: "telegram",
           phone: "+442079460959",
           label: "Sales",
           status: "disconnected",
         })
-        assert.deepStrictEqual(yield* list("owner", workspace), [made, other])
-        const relabelled = yield* update("owner", workspace, made.id, { label: "Support" })
+        assert.deepStrictEqual(yield* list("owner", workspace), [number, other])
+        const relabelled = yield* update("owner", workspace, number.id, { label: "Support" })
         const settings = { pacing: unpaced, proxy: null }
         assert.deepStrictEqual<unknown>(relabelled, {
           ...expected,
           label: "Support",
           ...settings,
         })
-        assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
-        assert.strictEqual(yield* remove("owner", workspace, made.id), made.id)
+        assert.deepStrictEqual(yield* update("owner", workspace, number.id, {}), relabelled)
+        assert.strictEqual(yield* remove("owner", workspace, number.id), number.id)
         assert.deepStrictEqual(yield* list("owner", workspace), [other])
-        assert.isNull(yield* Store.use(({ numbers: store }) => store.find(made.id)))
+        assert.isNull(yield* Store.use(({ numbers: store }) => store.find(number.id)))
       }),
     ),
   )
@@ -69,11 +69,11 @@ describe("numbers", () => {
         yield* remove("owner", workspace, removed)
         const theirs = yield* aNumber(yield* aWorkspace())
         for (const id of [removed, theirs, unknown as NumberId, undefined]) {
-          for (const asked of [
+          for (const request of [
             refusal(update("owner", workspace, id, { label: "x" })),
             refusal(remove("owner", workspace, id)),
           ]) {
-            const refused = yield* asked
+            const refused = yield* request
             assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 404])
           }
         }
@@ -157,17 +157,17 @@ describe("numbers", () => {
           // Every role reads.
           yield* numbers.list(role, workspace)
           yield* contacts.list(role, workspace, {})
-          const asked: ReadonlyArray<Effect.Effect<void, Failure>> = [
+          const requests: ReadonlyArray<Effect.Effect<void, Failure>> = [
             Effect.asVoid(numbers.create(role, workspace, { platform: "whatsapp", phone })),
             Effect.asVoid(contacts.create(role, workspace, { name: "Jane", phone })),
           ]
-          for (const each of asked) {
+          for (const each of requests) {
             const result = yield* Effect.result(each)
-            const told =
+            const reported =
               result._tag === "Success"
                 ? "done"
                 : result.failure._tag === "Refusal" && result.failure.code
-            assert.strictEqual(told, role === "member" ? "role_required" : "done")
+            assert.strictEqual(reported, role === "member" ? "role_required" : "done")
           }
         }
       }),

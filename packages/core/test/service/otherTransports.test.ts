@@ -13,29 +13,29 @@ import {
   minute,
   pass,
   settled,
-  transportOf,
+  layerTransports,
 } from "./Service.ts"
 
 describe("other transports", () => {
   /** Transports with scripted answers that record their calls. */
   const scripted = (answers: ReadonlyArray<Effect.Effect<SendOutcome>>, dropsCopies: boolean) => {
-    const given: Array<OutgoingMessage> = []
+    const input: Array<OutgoingMessage> = []
     const transport: Transport = {
       dropsCopies,
       send: (message) =>
         Effect.suspend(() => {
-          given.push(message)
-          return answers[given.length - 1] ?? Effect.succeed({ _tag: "Accepted" as const })
+          input.push(message)
+          return answers[input.length - 1] ?? Effect.succeed({ _tag: "Accepted" as const })
         }),
       listen: () => Effect.never,
     }
-    const layer = transportOf(transport)
-    return { given, layer }
+    const layer = layerTransports(transport)
+    return { input, layer }
   }
 
   it.effect("a flood wait rests the number's lane, then sends", () => {
     const wait: SendOutcome = { _tag: "Postponed", afterMillis: 5 * minute }
-    const { given, layer } = scripted([Effect.succeed(wait)], true)
+    const { input, layer } = scripted([Effect.succeed(wait)], true)
     return inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -44,13 +44,13 @@ describe("other transports", () => {
         const first = yield* send(key, { from: telegram, to: { contactId: contact } })
         const second_ = yield* send(key, { from: telegram })
         yield* pass(5 * minute - 1)
-        assert.lengthOf(given, 1)
+        assert.lengthOf(input, 1)
         assert.deepStrictEqual(yield* statuses(key, [first, second_]), ["queued", "queued"])
         yield* pass(1)
         assert.deepStrictEqual(yield* statuses(key, [first, second_]), ["sent", "sent"])
         // The same message again, under the same id, before the one behind it.
-        assert.strictEqual(given[1]?.transportId, given[0]?.transportId)
-        assert.lengthOf(given, 3)
+        assert.strictEqual(input[1]?.transportId, input[0]?.transportId)
+        assert.lengthOf(input, 3)
         assert.strictEqual((yield* get(key, first)).sent_at, "2026-03-02T12:05:00Z")
       }),
       { transport: layer },
@@ -83,7 +83,7 @@ describe("other transports", () => {
   it.effect.each(notKnowing)(
     "never repeats on one that cannot drop copies and %s: outcome_unknown",
     ([, answer]) => {
-      const { given, layer } = scripted([answer], false)
+      const { input, layer } = scripted([answer], false)
       return inAService(
         Effect.gen(function* () {
           const { key } = yield* aSender()
@@ -91,8 +91,8 @@ describe("other transports", () => {
           yield* pass(day)
           assert.strictEqual((yield* get(key, first!)).error?.code, "outcome_unknown")
           assert.strictEqual(yield* status(key, second_!), "sent")
-          assert.lengthOf(given, 2)
-          assert.notStrictEqual(given[1]?.transportId, given[0]?.transportId)
+          assert.lengthOf(input, 2)
+          assert.notStrictEqual(input[1]?.transportId, input[0]?.transportId)
         }),
         { transport: layer },
       )
@@ -100,18 +100,18 @@ describe("other transports", () => {
   )
 
   it.effect("one that answers not connected logs the number out, without a loop", () => {
-    const { given, layer } = scripted([Effect.succeed({ _tag: "NotConnected" })], true)
+    const { input, layer } = scripted([Effect.succeed({ _tag: "NotConnected" })], true)
     return inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         const message = yield* send(key)
         yield* pass(day)
         assert.strictEqual(yield* status(key, message), "queued")
-        assert.lengthOf(given, 1)
+        assert.lengthOf(input, 1)
         yield* reconnect(number)
         yield* settled
         assert.strictEqual(yield* status(key, message), "sent")
-        assert.lengthOf(given, 2)
+        assert.lengthOf(input, 2)
       }),
       { transport: layer },
     )

@@ -30,8 +30,8 @@ const pace = (
 const arrivals = (number: NumberId) =>
   Effect.map(copies(number), (all) => all.map(({ at }) => at - noon))
 
-const gaps = (moments: ReadonlyArray<number>) =>
-  moments.slice(1).map((moment, place) => moment - (moments[place] ?? 0))
+const gaps = (instants: ReadonlyArray<number>) =>
+  instants.slice(1).map((instant, index) => instant - (instants[index] ?? 0))
 
 describe("the pacing of a number", () => {
   it.effect("rests between messages for a new random time each, and keeps their order", () =>

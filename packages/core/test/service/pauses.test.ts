@@ -121,13 +121,13 @@ describe("a paused number", () => {
         assert.strictEqual(yield* code(pause(sender, "1999-01-01T00:00:00Z")), "time_in_past")
         assert.strictEqual(yield* code(pause(sender, "tomorrow")), "invalid_datetime")
         const other = yield* aWorkspace()
-        for (const asked of [
+        for (const request of [
           operations.connection("owner", other, number),
           operations.pause("owner", other, number, {}),
           operations.resume("owner", other, number),
           Effect.asVoid(operations.logOut("owner", other, number)),
         ]) {
-          assert.strictEqual(yield* code(asked), "number_not_found")
+          assert.strictEqual(yield* code(request), "number_not_found")
         }
         assert.strictEqual(
           yield* code(operations.pause("member", workspace, number, {})),

@@ -23,7 +23,7 @@ const aProxiedNumber = Effect.fnUntraced(function* aProxiedNumber(workspace: Wor
 const check = (workspace: WorkspaceId, id: NumberId) =>
   NumberOperations.use((all) => all.checkProxy("owner", workspace, id))
 
-const codeOf = <A, E extends object, R>(effect: Effect.Effect<A, E, R>) =>
+const getCode = <A, E extends object, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => ("code" in error ? error.code : error))
 
 const probing = (connect: ProxyProbePort["connect"]) =>
@@ -42,9 +42,9 @@ describe("the check of a number's proxy", () => {
         assert.deepStrictEqual(tried, [["whatsapp", url]])
       }),
     ).pipe(
-      probing((platform, given) =>
+      probing((platform, input) =>
         Effect.sync(() => {
-          tried.push([platform, Redacted.value(given)])
+          tried.push([platform, Redacted.value(input)])
           return null
         }),
       ),
@@ -78,7 +78,7 @@ describe("the check of a number's proxy", () => {
           Effect.forkChild(check(workspace, id), { startImmediately: true }),
         )
         yield* pass(1)
-        assert.strictEqual(yield* codeOf(check(workspace, id)), "rate_limited")
+        assert.strictEqual(yield* getCode(check(workspace, id)), "rate_limited")
         const other = yield* aWorkspace()
         const elsewhere = yield* Effect.forkChild(check(other, yield* aProxiedNumber(other)))
         yield* pass(1)
@@ -105,7 +105,7 @@ describe("the check of a number's proxy", () => {
         yield* pass(1)
         const workspace = yield* aWorkspace()
         const id = yield* aProxiedNumber(workspace)
-        assert.strictEqual(yield* codeOf(check(workspace, id)), "service_unavailable")
+        assert.strictEqual(yield* getCode(check(workspace, id)), "service_unavailable")
       }),
     ).pipe(hanging),
   )
@@ -117,9 +117,9 @@ describe("the check of a number's proxy", () => {
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
           const direct = yield* aNumber(workspace)
-          assert.strictEqual(yield* codeOf(check(workspace, direct)), "validation_failed")
+          assert.strictEqual(yield* getCode(check(workspace, direct)), "validation_failed")
           const other = yield* aWorkspace()
-          assert.strictEqual(yield* codeOf(check(other, direct)), "number_not_found")
+          assert.strictEqual(yield* getCode(check(other, direct)), "number_not_found")
           const id = yield* aProxiedNumber(workspace)
           assert.deepStrictEqual(yield* check(workspace, id), {
             error: "no_remote",

@@ -73,8 +73,8 @@ describe("the number's 24-hour quota", () => {
         yield* sendBatch(key, 1000, yield* at(2 * day))
         const full = Effect.gen(function* () {
           const then = yield* Effect.forEach([day, day + 1, 2 * day, 3 * day - 1, 3 * day], at)
-          return yield* Effect.forEach(then, (given) =>
-            Effect.map(Effect.result(send(key, given)), ({ _tag }) => _tag),
+          return yield* Effect.forEach(then, (input) =>
+            Effect.map(Effect.result(send(key, input)), ({ _tag }) => _tag),
           )
         })
         assert.deepStrictEqual(yield* full, ["Success", "Failure", "Failure", "Failure", "Success"])

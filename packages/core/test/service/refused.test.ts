@@ -4,7 +4,7 @@ import { Egress, Messages } from "../../src/index.ts"
 import type { CallbackUrl, Caller, MessageId, Refusal } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
 import type { SendTerms } from "../../src/service/Messages.ts"
-import { contentOf, leftOver, uploaded } from "./Attaching.ts"
+import { readContent, leftOver, uploaded } from "./Attaching.ts"
 import {
   allEvents,
   cancel,
@@ -23,7 +23,7 @@ import { ahead, aSender, day, hour, inAService, minute, pass, settled } from "./
 const full = "number_daily_cap_reached"
 
 /** Sends one message that is stored even if refused. */
-const sendKept = (
+const sendStored = (
   caller: Caller,
   overrides: Readonly<Record<string, unknown>> = {},
   terms: Partial<SendTerms> = {},
@@ -37,7 +37,7 @@ const sendKept = (
   )
 
 /** The id of the message that a refusal left behind. */
-const keptId = ({ details }: Pick<Refusal, "details">) => Number(details.messageId) as MessageId
+const storedId = ({ details }: Pick<Refusal, "details">) => Number(details.messageId) as MessageId
 
 /** A workspace whose only number has no quota. It is logged out, so accepted messages wait. */
 const aFullSender = (accepted = 1000, messagesRemaining: number | null = null) =>
@@ -54,14 +54,14 @@ describe("a kept message that was refused for quota", () => {
     inAService(
       Effect.gen(function* () {
         const { from, key, number } = yield* aFullSender()
-        const refused = yield* refusal(sendKept(key, from))
+        const refused = yield* refusal(sendStored(key, from))
         assert.deepStrictEqual(
           [refused.code, refused.status, refused.retryAfter],
           [full, 429, 86_400],
         )
-        const message = yield* get(key, { id: keptId(refused) })
+        const message = yield* get(key, { id: storedId(refused) })
         assert.deepStrictEqual<unknown>(message, {
-          id: keptId(refused),
+          id: storedId(refused),
           status: "failed",
           from: { id: number, phone: "15550000100", platform: "whatsapp" },
           to: { phone: "+15550000001", contact_id: null },
@@ -75,8 +75,8 @@ describe("a kept message that was refused for quota", () => {
         })
         yield* settled
         assert.deepStrictEqual(yield* copies(), [])
-        const told = (yield* allEvents).filter(({ messageId }) => messageId === message.id)
-        const event = the(told)
+        const received = (yield* allEvents).filter(({ messageId }) => messageId === message.id)
+        const event = the(received)
         assert.strictEqual(event.type, "message.failed")
         assert.deepStrictEqual(JSON.parse(event.body ?? "").data, { message })
         assert.strictEqual(yield* code(cancel(key, message)), "not_cancellable")
@@ -89,14 +89,14 @@ describe("a kept message that was refused for quota", () => {
       Effect.gen(function* () {
         const { from, key, workspace } = yield* aFullSender(999, 2500)
         yield* pass(hour)
-        yield* sendKept(key, from)
+        yield* sendStored(key, from)
         for (let count = 0; count < 20; count++) {
-          assert.strictEqual((yield* refusal(sendKept(key, from))).retryAfter, 23 * 3600)
+          assert.strictEqual((yield* refusal(sendStored(key, from))).retryAfter, 23 * 3600)
         }
         assert.strictEqual(yield* remaining(workspace), 1500)
         yield* pass(23 * hour)
         yield* sendBatch(key, 999, from)
-        assert.strictEqual(yield* code(sendKept(key, from)), full)
+        assert.strictEqual(yield* code(sendStored(key, from)), full)
       }),
     ),
   )
@@ -106,13 +106,13 @@ describe("a kept message that was refused for quota", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         yield* sendBatch(key, 1000, { sendAt: yield* ahead(2 * day) })
-        const refused = yield* refusal(sendKept(key, { sendAt: yield* ahead(2 * day) }))
-        const message = yield* get(key, { id: keptId(refused) })
+        const refused = yield* refusal(sendStored(key, { sendAt: yield* ahead(2 * day) }))
+        const message = yield* get(key, { id: storedId(refused) })
         assert.deepStrictEqual(
           [message.status, message.send_at],
           ["failed", "2026-03-04T12:00:00Z"],
         )
-        yield* sendKept(key)
+        yield* sendStored(key)
       }),
     ),
   )
@@ -132,12 +132,12 @@ describe("a kept message that was refused for quota", () => {
       Effect.gen(function* () {
         const { from, key } = yield* aFullSender()
         const callbackUrl = "https://example.com/callback" as CallbackUrl
-        const refused = yield* refusal(sendKept(key, from, { callbackUrl }))
+        const refused = yield* refusal(sendStored(key, from, { callbackUrl }))
         yield* pass(minute)
         const [url, body] = the(posted)
         assert.strictEqual(url, callbackUrl)
         assert.deepStrictEqual(Object.fromEntries(new URLSearchParams(body)), {
-          msg_id: String(keptId(refused)),
+          msg_id: String(storedId(refused)),
           status: "FAILED",
           error: "Daily limit reached",
         })
@@ -155,16 +155,16 @@ describe("a kept message that was refused for quota", () => {
             const attachment = yield* uploaded(key, "a.pdf", "content")
             return {
               file: attachment,
-              refused: yield* refusal(sendKept(key, from, { attachment })),
+              refused: yield* refusal(sendStored(key, from, { attachment })),
             }
           }),
         )
-        const { media } = yield* get(key, { id: keptId(refused) })
+        const { media } = yield* get(key, { id: storedId(refused) })
         assert.strictEqual(media?.file_name, "a.pdf")
         yield* pass(26 * hour - 1)
-        assert.strictEqual(yield* contentOf(file.id), "content")
+        assert.strictEqual(yield* readContent(file.id), "content")
         yield* pass(22 * minute)
-        assert.isNull(yield* contentOf(file.id))
+        assert.isNull(yield* readContent(file.id))
         assert.deepStrictEqual(yield* leftOver, [])
       }),
     ),
@@ -176,7 +176,7 @@ describe("a kept message that was refused for quota", () => {
         const { from, key } = yield* aFullSender(990)
         const results = yield* Effect.forEach(
           Array.from({ length: 30 }),
-          () => Effect.result(sendKept(key, from)),
+          () => Effect.result(sendStored(key, from)),
           { concurrency: "unbounded" },
         )
         const accepted = results.flatMap((result) =>
@@ -184,7 +184,7 @@ describe("a kept message that was refused for quota", () => {
         )
         const kept = results.flatMap((result) =>
           result._tag === "Failure" && result.failure._tag === "Refusal"
-            ? keptId(result.failure)
+            ? storedId(result.failure)
             : [],
         )
         assert.deepStrictEqual([accepted.length, kept.length, new Set(kept).size], [10, 20, 20])
@@ -239,8 +239,8 @@ describe("a refusal that keeps nothing", () => {
         const { from, key } = yield* aFullSender(1000, 1000)
         const before = (yield* allEvents).length
         // Neither credits nor quota: the allowance is checked first.
-        assert.strictEqual(yield* code(sendKept(key, from)), "no_credits")
-        assert.strictEqual(yield* code(sendKept(key, { ...from, text: "" })), "text_required")
+        assert.strictEqual(yield* code(sendStored(key, from)), "no_credits")
+        assert.strictEqual(yield* code(sendStored(key, { ...from, text: "" })), "text_required")
         assert.lengthOf(yield* allEvents, before)
       }),
     ),

@@ -17,14 +17,17 @@ const run = ({ id, workspace }: Target, key: string | null = null, role: Role = 
   )
 
 const aReminder = (caller: Caller, workspace: WorkspaceId, cron = "0 9 * * *") =>
-  Effect.map(scheduled(caller, cron), (made) => ({ made, target: { workspace, id: made.id } }))
+  Effect.map(scheduled(caller, cron), (created) => ({
+    created,
+    target: { workspace, id: created.id },
+  }))
 
 describe("a run at once", () => {
   it.effect("sends a message and logs its run, and the schedule goes on as before", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const { made, target } = yield* aReminder(key, workspace, "0 * * * *")
+        const { created, target } = yield* aReminder(key, workspace, "0 * * * *")
         yield* pass(10 * minute)
         const { answer } = yield* run(target)
         yield* pass(50 * minute)
@@ -41,7 +44,7 @@ describe("a run at once", () => {
           [first?.status, second?.created_at, others],
           ["sent", "2026-03-02T13:00:00Z", []],
         )
-        assert.deepStrictEqual(yield* log(workspace, made), [
+        assert.deepStrictEqual(yield* log(workspace, created), [
           ["2026-03-02T12:10:00Z", "accepted", null],
           ["2026-03-02T13:00:00Z", "accepted", null],
         ])
@@ -53,10 +56,10 @@ describe("a run at once", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const { made, target } = yield* aReminder(key, workspace)
-        yield* patch(key, made, { active: false })
+        const { created, target } = yield* aReminder(key, workspace)
+        yield* patch(key, created, { active: false })
         assert.strictEqual((yield* run(target)).answer.outcome, "accepted")
-        const now = yield* read(key, made)
+        const now = yield* read(key, created)
         assert.deepStrictEqual([now.active, nextRun(now)], [false, null])
       }),
     ),
@@ -66,10 +69,10 @@ describe("a run at once", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const { made, target } = yield* aReminder(key, workspace)
+        const { created, target } = yield* aReminder(key, workspace)
         const first = yield* run(target, "monday")
         const [again, other] = [yield* run(target, "monday"), yield* run(target, "tuesday")]
-        yield* remove(key, made)
+        yield* remove(key, created)
         const late = yield* run(target, "monday")
         assert.deepStrictEqual(
           [again, late],
@@ -89,7 +92,7 @@ describe("a run at once", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(1)
-        const { made, target } = yield* aReminder(key, workspace)
+        const { created, target } = yield* aReminder(key, workspace)
         const codes = []
         codes.push((yield* run(target)).answer.code)
         codes.push((yield* run(target, "once")).answer.code)
@@ -101,7 +104,7 @@ describe("a run at once", () => {
         codes.push((yield* run(target)).answer.code)
         const refused = ["no_credits", "plan_required", "account_disabled"]
         assert.deepStrictEqual<unknown>(codes, [null, ...refused])
-        const logged = (yield* log(workspace, made)).map(([, , code]) => code)
+        const logged = (yield* log(workspace, created)).map(([, , code]) => code)
         assert.deepStrictEqual<unknown>(logged, [null, ...refused])
         const again = yield* run(target, "once")
         assert.deepStrictEqual([again.answer.code, again.replayed], ["no_credits", true])
@@ -134,9 +137,9 @@ describe("a preview", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const { made } = yield* aReminder(key, workspace)
+        const { created } = yield* aReminder(key, workspace)
         const { runs } = yield* preview(workspace, { cron: "0 9 * * *" })
-        assert.deepStrictEqual([runs[0]?.local, runs.length], [nextRun(made), 10])
+        assert.deepStrictEqual([runs[0]?.local, runs.length], [nextRun(created), 10])
         const zoned = { cron: "0 9 * * *", timezone: "Asia/Tokyo" }
         assert.deepStrictEqual((yield* preview(workspace, zoned, 1)).runs, [
           { at: noon + 12 * hour, local: "2026-03-03T09:00:00+09:00", mark: null },

@@ -22,22 +22,22 @@ describe("a change", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
-        for (const [given, change] of [
+        const reminder = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
+        for (const [input, change] of [
           [{ name: "Other" }, { name: "Other" }],
           [{ text: "Other" }, { text: "Other" }],
           [{ from: number }, { from: number }],
           [{ from: null }, { from: null }],
           [{ to: { group: "Team" } }, { to: { kind: "group", group: "Team" } }],
         ] as const) {
-          const before = yield* read(key, made)
-          const changed = yield* patch(key, made, given)
+          const before = yield* read(key, reminder)
+          const changed = yield* patch(key, reminder, input)
           const revision = before.revision + 1
           assert.deepStrictEqual<unknown>(changed, { ...before, ...change, revision })
-          assert.deepStrictEqual(yield* read(key, made), changed)
+          assert.deepStrictEqual(yield* read(key, reminder), changed)
         }
-        yield* patch(key, made, { media: { url: "https://example.com/a" } })
-        assert.isNull((yield* patch(key, made, { media: null })).media)
+        yield* patch(key, reminder, { media: { url: "https://example.com/a" } })
+        assert.isNull((yield* patch(key, reminder, { media: null })).media)
       }),
     ),
   )
@@ -46,15 +46,15 @@ describe("a change", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
-        const other = yield* patch(key, made, { schedule: { cron: "0 18 * * *" } })
+        const reminder = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
+        const other = yield* patch(key, reminder, { schedule: { cron: "0 18 * * *" } })
         assert.deepInclude<unknown>(other, { cron: "0 18 * * *", timezone: "Europe/Berlin" })
         assert.strictEqual(nextRun(other), "2026-03-02T18:00:00+01:00")
         const zone = { cron: "0 18 * * *", timezone: "America/New_York" }
-        const moved = yield* patch(key, made, { schedule: zone })
+        const moved = yield* patch(key, reminder, { schedule: zone })
         assert.strictEqual(nextRun(moved), "2026-03-02T18:00:00-05:00")
         assert.strictEqual(
-          yield* refusedAs(patch(key, made, { schedule: { timezone: "UTC" } })),
+          yield* refusedAs(patch(key, reminder, { schedule: { timezone: "UTC" } })),
           "validation_failed schedule.cron",
         )
       }),
@@ -65,8 +65,11 @@ describe("a change", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* remind(key, { media: { url: "https://example.com/a" } })
-        assert.strictEqual(yield* refusedAs(patch(key, made, { text: "" })), "text_required text")
+        const reminder = yield* remind(key, { media: { url: "https://example.com/a" } })
+        assert.strictEqual(
+          yield* refusedAs(patch(key, reminder, { text: "" })),
+          "text_required text",
+        )
       }),
     ),
   )
@@ -75,22 +78,25 @@ describe("a change", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const made = yield* remind(key)
+        const reminder = yield* remind(key)
         const workspaces = yield* Workspaces
         yield* workspaces.update("owner", workspace, withoutReminders)
-        assert.strictEqual(yield* code(patch(key, made, { name: "Other" })), "plan_required")
-        assert.strictEqual(yield* code(patch(key, made, {})), "plan_required")
+        assert.strictEqual(yield* code(patch(key, reminder, { name: "Other" })), "plan_required")
+        assert.strictEqual(yield* code(patch(key, reminder, {})), "plan_required")
         const more = { active: false, name: "Other" }
-        assert.strictEqual(yield* code(patch(key, made, more)), "plan_required")
-        const paused = yield* patch(key, made, { active: false })
-        assert.deepStrictEqual(paused, { ...made, active: false, nextRunAt: null, revision: 2 })
-        assert.strictEqual(yield* code(patch(key, made, { active: true })), "plan_required")
-        assert.deepStrictEqual(yield* read(key, made), paused)
+        assert.strictEqual(yield* code(patch(key, reminder, more)), "plan_required")
+        const paused = yield* patch(key, reminder, { active: false })
+        assert.deepStrictEqual(paused, { ...reminder, active: false, nextRunAt: null, revision: 2 })
+        assert.strictEqual(yield* code(patch(key, reminder, { active: true })), "plan_required")
+        assert.deepStrictEqual(yield* read(key, reminder), paused)
         assert.deepStrictEqual((yield* list(key)).items, [paused])
         yield* workspaces.update("owner", workspace, { plan: aPlan() })
-        assert.deepStrictEqual(yield* patch(key, made, { active: true }), { ...made, revision: 3 })
+        assert.deepStrictEqual(yield* patch(key, reminder, { active: true }), {
+          ...reminder,
+          revision: 3,
+        })
         yield* workspaces.update("owner", workspace, withoutReminders)
-        assert.strictEqual(yield* remove(key, made), made.id)
+        assert.strictEqual(yield* remove(key, reminder), reminder.id)
       }),
     ),
   )
@@ -100,14 +106,17 @@ describe("a change", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace, { phone: "+15550000102" })
-        const made = yield* remind(key, { from: number })
+        const reminder = yield* remind(key, { from: number })
         yield* logOut(number)
-        assert.strictEqual((yield* patch(key, made, { text: "a", from: number })).text, "a")
+        assert.strictEqual((yield* patch(key, reminder, { text: "a", from: number })).text, "a")
         yield* logOut(other)
-        assert.strictEqual(yield* code(patch(key, made, { from: other })), "number_not_connected")
+        assert.strictEqual(
+          yield* code(patch(key, reminder, { from: other })),
+          "number_not_connected",
+        )
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
-        assert.strictEqual((yield* patch(key, made, { text: "b" })).text, "b")
-        assert.deepStrictEqual((yield* patch(key, made, { to: { group: "Team" } })).to, {
+        assert.strictEqual((yield* patch(key, reminder, { text: "b" })).text, "b")
+        assert.deepStrictEqual((yield* patch(key, reminder, { to: { group: "Team" } })).to, {
           kind: "group",
           group: "Team",
         })
@@ -119,20 +128,20 @@ describe("a change", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        const made = yield* remind(key, { from: number, to: { group: "Team" } })
+        const reminder = yield* remind(key, { from: number, to: { group: "Team" } })
         assert.strictEqual(
-          yield* refusedAs(patch(key, made, { to: { username: "@jane" } })),
+          yield* refusedAs(patch(key, reminder, { to: { username: "@jane" } })),
           "username_needs_telegram to.username",
         )
         const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000101" })
         assert.strictEqual(
-          yield* refusedAs(patch(key, made, { from: telegram })),
+          yield* refusedAs(patch(key, reminder, { from: telegram })),
           "validation_failed to.group",
         )
         const both = { from: telegram, to: { username: "@jane" } }
-        assert.strictEqual((yield* patch(key, made, both)).from, telegram)
+        assert.strictEqual((yield* patch(key, reminder, both)).from, telegram)
         assert.strictEqual(
-          yield* refusedAs(patch(key, made, { to: { contactId: 99 } })),
+          yield* refusedAs(patch(key, reminder, { to: { contactId: 99 } })),
           "contact_not_found to.contactId",
         )
       }),
@@ -144,9 +153,9 @@ describe("a change", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
         const contactId = yield* aContact(workspace, { phone: "+15550000007" })
-        const made = yield* remind(key, { to: { contactId } })
+        const reminder = yield* remind(key, { to: { contactId } })
         yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contactId))
-        assert.strictEqual((yield* patch(key, made, { name: "x" })).name, "x")
+        assert.strictEqual((yield* patch(key, reminder, { name: "x" })).name, "x")
       }),
     ),
   )
@@ -157,21 +166,21 @@ describe("a key that may not see a reminder finds none", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        const made = yield* remind(key)
+        const reminder = yield* remind(key)
         const strangers = [
           yield* aKey(yield* aWorkspace()),
           yield* aKey(workspace, { mode: "test" }),
           yield* aKey(workspace, { numberIds: [number] }),
         ]
         for (const stranger of strangers) {
-          assert.strictEqual(yield* code(read(stranger, made)), "reminder_not_found")
-          assert.strictEqual(yield* code(patch(stranger, made, {})), "reminder_not_found")
-          assert.strictEqual(yield* code(remove(stranger, made)), "reminder_not_found")
+          assert.strictEqual(yield* code(read(stranger, reminder)), "reminder_not_found")
+          assert.strictEqual(yield* code(patch(stranger, reminder, {})), "reminder_not_found")
+          assert.strictEqual(yield* code(remove(stranger, reminder)), "reminder_not_found")
           assert.deepStrictEqual((yield* list(stranger)).items, [])
         }
-        yield* remove(key, made)
-        assert.strictEqual(yield* code(read(key, made)), "reminder_not_found")
-        assert.strictEqual(yield* code(remove(key, made)), "reminder_not_found")
+        yield* remove(key, reminder)
+        assert.strictEqual(yield* code(read(key, reminder)), "reminder_not_found")
+        assert.strictEqual(yield* code(remove(key, reminder)), "reminder_not_found")
       }),
     ),
   )
@@ -183,26 +192,26 @@ describe("a key that may not see a reminder finds none", () => {
         const other: NumberId = yield* aNumber(workspace, { phone: "+15550000102" })
         const limited = yield* aKey(workspace, { numberIds: [number] })
         for (const from of [undefined, null]) {
-          const given = from === undefined ? {} : { from }
-          assert.strictEqual(yield* refusedAs(remind(limited, given)), "validation_failed from")
+          const input = from === undefined ? {} : { from }
+          assert.strictEqual(yield* refusedAs(remind(limited, input)), "validation_failed from")
         }
         assert.strictEqual(
           yield* refusedAs(remind(limited, { from: other })),
           "number_not_allowed from",
         )
-        const made = yield* remind(limited, { from: number })
+        const reminder = yield* remind(limited, { from: number })
         const hidden = yield* remind(key, { from: other })
-        assert.deepStrictEqual((yield* list(limited)).items, [made])
-        assert.deepStrictEqual((yield* list(key)).items, [hidden, made])
+        assert.deepStrictEqual((yield* list(limited)).items, [reminder])
+        assert.deepStrictEqual((yield* list(key)).items, [hidden, reminder])
         assert.strictEqual(
-          yield* refusedAs(patch(limited, made, { from: null })),
+          yield* refusedAs(patch(limited, reminder, { from: null })),
           "validation_failed from",
         )
         assert.strictEqual(
-          yield* refusedAs(patch(limited, made, { from: other })),
+          yield* refusedAs(patch(limited, reminder, { from: other })),
           "number_not_allowed from",
         )
-        assert.strictEqual((yield* patch(limited, made, { name: "x" })).name, "x")
+        assert.strictEqual((yield* patch(limited, reminder, { name: "x" })).name, "x")
       }),
     ),
   )

@@ -27,9 +27,9 @@ describe("last_run", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender(1)
-        const made = yield* scheduled(key, "0 * * * *")
-        assert.isNull(made.lastRun)
-        assert.isNull(yield* lastRun(key, made))
+        const reminder = yield* scheduled(key, "0 * * * *")
+        assert.isNull(reminder.lastRun)
+        assert.isNull(yield* lastRun(key, reminder))
         yield* pass(hour)
         const [message] = yield* sent(key)
         const accepted = {
@@ -38,8 +38,8 @@ describe("last_run", () => {
           messageId: message?.id,
           code: null,
         }
-        assert.deepStrictEqual<unknown>(yield* lastRun(key, made), accepted)
-        const changed = yield* patch(key, made, { name: "Other" })
+        assert.deepStrictEqual<unknown>(yield* lastRun(key, reminder), accepted)
+        const changed = yield* patch(key, reminder, { name: "Other" })
         assert.deepStrictEqual<unknown>(changed.lastRun, accepted)
         yield* pass(hour)
         const refused = {
@@ -48,7 +48,7 @@ describe("last_run", () => {
           messageId: null,
           code: "no_credits",
         }
-        assert.deepStrictEqual<unknown>(yield* lastRun(key, made), refused)
+        assert.deepStrictEqual<unknown>(yield* lastRun(key, reminder), refused)
         const listed = yield* list(key)
         assert.deepStrictEqual<unknown>(listed.items[0]?.lastRun, refused)
       }),
@@ -59,11 +59,11 @@ describe("last_run", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* scheduled(key, "4 15 * * *")
+        const reminder = yield* scheduled(key, "4 15 * * *")
         yield* TestClock.adjust(4 * hour + 5 * minute)
         yield* startWorker
         yield* settled
-        assert.deepStrictEqual<unknown>(yield* lastRun(key, made), {
+        assert.deepStrictEqual<unknown>(yield* lastRun(key, reminder), {
           dueAt: noon + 3 * hour + 4 * minute,
           outcome: "missed",
           messageId: null,
@@ -80,7 +80,7 @@ describe("a refused run", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender(1)
-        const made = yield* scheduled(key, "0 * * * *", "UTC", { from: number })
+        const reminder = yield* scheduled(key, "0 * * * *", "UTC", { from: number })
         const workspaces = yield* Workspaces
         const plan = (messagesRemaining: number, reminders: boolean) => ({
           plan: aPlan({ messagesRemaining, reminders }),
@@ -95,7 +95,7 @@ describe("a refused run", () => {
         yield* pass(hour)
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
         yield* pass(hour)
-        assert.deepStrictEqual(yield* log(workspace, made), [
+        assert.deepStrictEqual(yield* log(workspace, reminder), [
           ["2026-03-02T13:00:00Z", "accepted", null],
           ["2026-03-02T14:00:00Z", "refused", "no_credits"],
           ["2026-03-02T15:00:00Z", "refused", "plan_required"],
@@ -104,7 +104,7 @@ describe("a refused run", () => {
           ["2026-03-02T18:00:00Z", "refused", "number_not_found"],
         ])
         assert.lengthOf(yield* sent(key), 2)
-        assert.isTrue((yield* read(key, made)).active)
+        assert.isTrue((yield* read(key, reminder)).active)
       }),
     ),
   )
@@ -113,10 +113,10 @@ describe("a refused run", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const made = yield* scheduled(key, "0 13 * * *")
+        const reminder = yield* scheduled(key, "0 13 * * *")
         yield* sendBatch(key, 1000)
         yield* pass(2 * day)
-        assert.deepStrictEqual(yield* log(workspace, made), [
+        assert.deepStrictEqual(yield* log(workspace, reminder), [
           ["2026-03-02T13:00:00Z", "refused", "number_daily_cap_reached"],
           ["2026-03-03T13:00:00Z", "accepted", null],
         ])

@@ -52,7 +52,7 @@ describe("a run", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         yield* scheduled(key, "0 9 1 * *", "Europe/Berlin")
-        const made = yield* scheduled(key, "30 2 * * SUN", "Europe/Berlin", { text: "Night" })
+        const reminder = yield* scheduled(key, "30 2 * * SUN", "Europe/Berlin", { text: "Night" })
         for (let month = 0; month < 12; month++) yield* pass(30 * day)
         const all = yield* sent(key)
         const monthly = all.filter(({ text }) => text === "Please pay")
@@ -80,7 +80,7 @@ describe("a run", () => {
         assert.include(nights, "2026-03-29T01:00:00Z")
         assert.include(nights, "2026-10-25T00:30:00Z")
         assert.notInclude(nights, "2026-10-25T01:30:00Z")
-        assert.strictEqual(nextRun(yield* read(key, made)), "2027-02-28T02:30:00+01:00")
+        assert.strictEqual(nextRun(yield* read(key, reminder)), "2027-02-28T02:30:00+01:00")
       }),
     ),
   )
@@ -136,9 +136,9 @@ describe("a run", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* scheduled(key, "0 20 * * *")
-        yield* patch(key, made, { text: "New" })
-        yield* patch(key, made, { schedule: { cron: "15 12 * * *" } })
+        const reminder = yield* scheduled(key, "0 20 * * *")
+        yield* patch(key, reminder, { text: "New" })
+        yield* patch(key, reminder, { schedule: { cron: "15 12 * * *" } })
         yield* pass(hour)
         const all = yield* sent(key)
         assert.deepStrictEqual(
@@ -154,7 +154,7 @@ describe("a run", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const contactId = yield* aContact(workspace, { phone: "+15550000007" })
-        const made = yield* scheduled(key, "0 * * * *", "UTC", { to: { contactId } })
+        const reminder = yield* scheduled(key, "0 * * * *", "UTC", { to: { contactId } })
         yield* pass(hour)
         yield* logOut(number)
         yield* pass(hour)
@@ -172,7 +172,7 @@ describe("a run", () => {
             [other, { contact_id: contactId, phone: "+15550000007" }],
           ],
         )
-        assert.deepStrictEqual(yield* log(workspace, made), [
+        assert.deepStrictEqual(yield* log(workspace, reminder), [
           ["2026-03-02T13:00:00Z", "accepted", null],
           ["2026-03-02T14:00:00Z", "accepted", null],
           ["2026-03-02T15:00:00Z", "accepted", null],

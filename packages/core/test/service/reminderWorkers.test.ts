@@ -24,9 +24,9 @@ describe("exactly one message for each due time", () => {
   it.effect("while another transaction locks its number, and meanwhile for other numbers", () => {
     let held: string | null = "Held"
     const tried: Array<string> = []
-    const store = storeWithin((operation, effect, given) => {
+    const store = storeWithin((operation, effect, args) => {
       if (operation !== "reminders.run") return effect
-      const [{ messages }] = given as [Acceptance]
+      const [{ messages }] = args as [Acceptance]
       const text = messages[0]?.text ?? ""
       tried.push(text)
       return text === held ? Effect.succeed({ _tag: "HeldUp" } as never) : effect
@@ -62,13 +62,13 @@ describe("exactly one message for each due time", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
         yield* startWorker
-        const made = yield* scheduled(key, "* * * * *")
+        const reminder = yield* scheduled(key, "* * * * *")
         yield* pass(3 * hour)
         const all = yield* times(key)
         assert.lengthOf(all, 180)
         assert.strictEqual(new Set(all).size, 180)
         assert.lengthOf(yield* arrived(), 180)
-        assert.lengthOf(yield* log(workspace, made), 100)
+        assert.lengthOf(yield* log(workspace, reminder), 100)
       }),
     ),
   )
@@ -88,13 +88,13 @@ describe("exactly one message for each due time", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(10)
-        const made = yield* scheduled(key, "0 13 * * *")
+        const reminder = yield* scheduled(key, "0 13 * * *")
         yield* TestClock.adjust(hour)
         const { runOnce } = yield* makeReminderRunner
         yield* Effect.all([runOnce, runOnce], { concurrency: 2 })
         assert.lengthOf(yield* sent(key), 1)
         assert.strictEqual(yield* remaining(workspace), 9)
-        assert.lengthOf(yield* log(workspace, made), 1)
+        assert.lengthOf(yield* log(workspace, reminder), 1)
         assert.strictEqual(yield* runOnce, 0)
       }),
       { store, worker: false },
@@ -112,7 +112,7 @@ describe("exactly one message for each due time", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const made = yield* scheduled(key, "0 13 * * *")
+        const reminder = yield* scheduled(key, "0 13 * * *")
         const worker = yield* startWorker
         yield* TestClock.adjust(hour)
         yield* Deferred.await(reached)
@@ -122,7 +122,7 @@ describe("exactly one message for each due time", () => {
         yield* TestClock.adjust(10 * minute)
         yield* startWorker
         assert.lengthOf(yield* sent(key), 1)
-        assert.deepStrictEqual(yield* log(workspace, made), [
+        assert.deepStrictEqual(yield* log(workspace, reminder), [
           ["2026-03-02T13:00:00Z", "accepted", null],
         ])
       }),
@@ -174,9 +174,9 @@ describe("exactly one message for each due time", () => {
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* remind(key, { schedule: { cron: "0 13 * * *" } })
+        const reminder = yield* remind(key, { schedule: { cron: "0 13 * * *" } })
         const context = yield* Effect.context<never>()
-        change = Effect.provideContext(patch(key, made, { text: "New" }), context as never)
+        change = Effect.provideContext(patch(key, reminder, { text: "New" }), context as never)
         yield* pass(hour)
         assert.deepStrictEqual(
           (yield* sent(key)).map(({ text }) => text),
@@ -189,10 +189,10 @@ describe("exactly one message for each due time", () => {
 })
 
 it.effect("an idle worker does not query for a reminder due on a later day", () => {
-  const asked: Array<string> = []
+  const requests: Array<string> = []
   const store = storeWithin((operation, effect) =>
     Effect.suspend(() => {
-      asked.push(operation)
+      requests.push(operation)
       return effect
     }),
   )
@@ -201,12 +201,12 @@ it.effect("an idle worker does not query for a reminder due on a later day", () 
       const { key } = yield* aSender()
       yield* scheduled(key, "0 0 1 6 *")
       yield* settled
-      asked.length = 0
+      requests.length = 0
       const before = yield* Clock.currentTimeMillis
       yield* TestClock.adjust(day)
       assert.strictEqual((yield* Clock.currentTimeMillis) - before, day)
-      assert.notInclude(asked, "reminders.due")
-      assert.notInclude(asked, "queue.nextDue")
+      assert.notInclude(requests, "reminders.due")
+      assert.notInclude(requests, "queue.nextDue")
     }),
     { store },
   )

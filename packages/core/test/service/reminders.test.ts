@@ -34,9 +34,9 @@ describe("a new reminder", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const made = yield* remind(key)
-        assert.deepStrictEqual<unknown>(made, {
-          id: made.id,
+        const reminder = yield* remind(key)
+        assert.deepStrictEqual<unknown>(reminder, {
+          id: reminder.id,
           workspaceId: workspace,
           mode: "live",
           name: "Rent",
@@ -52,7 +52,7 @@ describe("a new reminder", () => {
           revision: 1,
           lastRun: null,
         })
-        assert.deepStrictEqual(yield* read(key, made), made)
+        assert.deepStrictEqual(yield* read(key, reminder), reminder)
       }),
     ),
   )
@@ -61,9 +61,9 @@ describe("a new reminder", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* scheduled(key, "30 9 * * MON", "asia/calcutta")
-        assert.deepInclude<unknown>(made, { cron: "30 9 * * MON", timezone: "Asia/Calcutta" })
-        assert.strictEqual(nextRun(made), "2026-03-09T09:30:00+05:30")
+        const reminder = yield* scheduled(key, "30 9 * * MON", "asia/calcutta")
+        assert.deepInclude<unknown>(reminder, { cron: "30 9 * * MON", timezone: "Asia/Calcutta" })
+        assert.strictEqual(nextRun(reminder), "2026-03-09T09:30:00+05:30")
       }),
     ),
   )
@@ -72,8 +72,8 @@ describe("a new reminder", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const made = yield* remind(key, { active: false })
-        assert.deepInclude(made, { active: false, nextRunAt: null })
+        const reminder = yield* remind(key, { active: false })
+        assert.deepInclude(reminder, { active: false, nextRunAt: null })
       }),
     ),
   )
@@ -92,9 +92,9 @@ describe("a new reminder", () => {
           assert.deepStrictEqual<unknown>((yield* remind(key, { to })).to, kept)
         }
         const { to } = yield* remind(key, { to: { username: "t.me/jane" } })
-        assert.strictEqual(to.kind === "username" && to.username.given, "t.me/jane")
-        const made = yield* remind(key, { media: { url: "https://example.com/a.png" } })
-        assert.deepStrictEqual(made.media, {
+        assert.strictEqual(to.kind === "username" && to.username.text, "t.me/jane")
+        const reminder = yield* remind(key, { media: { url: "https://example.com/a.png" } })
+        assert.deepStrictEqual(reminder.media, {
           mediaId: null,
           attachmentId: null,
           url: "https://example.com/a.png",
@@ -135,12 +135,12 @@ describe("a new reminder", () => {
     [{ to: { username: "@jane" } }, "username_needs_telegram to.username"],
   ] as ReadonlyArray<readonly [Readonly<Record<string, unknown>>, string]>)(
     "refuses %j as %s",
-    ([given, expected]) =>
+    ([input, expected]) =>
       inAService(
         Effect.gen(function* () {
           const { key } = yield* aSender()
           // JSON leaves undefined out.
-          const command = JSON.parse(JSON.stringify(aCommand(given))) as CreateReminder
+          const command = JSON.parse(JSON.stringify(aCommand(input))) as CreateReminder
           const create = Reminders.use((reminders) => reminders.create(key, command, null))
           assert.strictEqual(yield* refusedAs(create), expected)
           assert.deepStrictEqual((yield* list(key)).items, [])

@@ -70,7 +70,7 @@ describe("retention", () => {
       Effect.gen(function* () {
         const { workspace } = yield* aSender()
         const key = yield* aKey(workspace, { mode: "test" })
-        for (let made = 0; made < 5; made++) yield* send(key)
+        for (let createdCount = 0; createdCount < 5; createdCount++) yield* send(key)
         const all = yield* list(key)
         yield* pass(hour)
         assert.deepStrictEqual(yield* list(key), all.slice(0, 3))

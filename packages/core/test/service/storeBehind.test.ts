@@ -16,7 +16,7 @@ import type { MessageId, NumberId, StorePosition } from "../../src/index.ts"
 import {
   behindBecause,
   layerWatchedStore,
-  seenOf,
+  observe,
   withoutErased,
 } from "../../src/service/StoreWatch.ts"
 import { copies, send, status } from "./Operations.ts"
@@ -38,37 +38,37 @@ const position = (overrides: Partial<StorePosition> = {}): StorePosition => ({
 
 describe("a store", () => {
   const id = (of: number) => of as MessageId
-  const seen = { ...seenOf(position(), null), accepted: [id(92), id(95)], ended: [id(80)] }
+  const observed = { ...observe(position(), null), accepted: [id(92), id(95)], ended: [id(80)] }
 
   it.effect("that has everything seen of it is not behind, on any server", () =>
     Effect.sync(() => {
-      assert.isNull(behindBecause(seen, position()))
-      assert.isNull(behindBecause(seen, position({ server: "second" })))
+      assert.isNull(behindBecause(observed, position()))
+      assert.isNull(behindBecause(observed, position({ server: "second" })))
       // The latest messages were erased.
       const erased = position({ messages: { given: 95, highest: 3 }, missing: id(92) })
-      assert.isNull(behindBecause(seen, erased))
+      assert.isNull(behindBecause(observed, erased))
     }),
   )
 
   it.effect("whose latest message was erased is not behind on another server", () =>
     Effect.sync(() => {
       const erased = position({ missing: id(95) })
-      assert.deepStrictEqual(seenOf(erased, withoutErased(seen, erased)).accepted, [])
+      assert.deepStrictEqual(observe(erased, withoutErased(observed, erased)).accepted, [])
       const elsewhere = position({ missing: id(95), server: "second" })
-      assert.strictEqual(withoutErased(seen, elsewhere), seen)
+      assert.strictEqual(withoutErased(observed, elsewhere), observed)
     }),
   )
 
   it.effect("is behind when ids, events or a message's end are missing", () =>
     Effect.sync(() => {
       const isBehind = (overrides: Partial<StorePosition>) =>
-        behindBecause(seen, position(overrides)) !== null
+        behindBecause(observed, position(overrides)) !== null
       assert.isTrue(isBehind({ messages: { given: 94, highest: 94 } }))
       assert.isTrue(isBehind({ events: { given: 189, highest: 189 } }))
       assert.isTrue(isBehind({ waitsAgain: id(80) }))
       assert.isTrue(isBehind({ server: "second", missing: id(92) }))
       assert.isTrue(
-        behindBecause({ ...seen, epoch: 2 }, position()) !== null,
+        behindBecause({ ...observed, epoch: 2 }, position()) !== null,
         "its epoch is an older one",
       )
     }),
@@ -77,8 +77,8 @@ describe("a store", () => {
   it.effect("is not behind in another epoch, which voids earlier sightings", () =>
     Effect.sync(() => {
       const next = position({ epoch: 2, messages: { given: 1, highest: 0 }, waitsAgain: id(80) })
-      assert.isNull(behindBecause(seen, next))
-      const then = seenOf(next, seen)
+      assert.isNull(behindBecause(observed, next))
+      const then = observe(next, observed)
       assert.deepStrictEqual([then.highestMessage, then.accepted, then.ended], [0, [], []])
     }),
   )
@@ -87,23 +87,23 @@ describe("a store", () => {
 /** A service over a store at that position, which fails while `away`. */
 const onSharedStore = <A, E>(
   test: (server: {
-    isAway: boolean
+    isUnavailable: boolean
     at: Partial<StorePosition>
   }) => Effect.Effect<A, E, TestService | Scope.Scope>,
   at: Partial<StorePosition> = {},
 ) => {
-  const server = { isAway: false, at }
-  const away = Effect.suspend(() =>
-    server.isAway
+  const server = { isUnavailable: false, at }
+  const unavailable = Effect.suspend(() =>
+    server.isUnavailable
       ? Effect.fail(new StoreUnavailable({ operation: "any", cause: "away" }))
       : Effect.void,
   )
   const changed = storeChanged(({ queue, system }) => ({
-    queue: { claim: (query) => Effect.andThen(away, queue.claim(query)) },
+    queue: { claim: (query) => Effect.andThen(unavailable, queue.claim(query)) },
     system: {
       position: () =>
         Effect.andThen(
-          away,
+          unavailable,
           Effect.map(system.epoch, ({ epoch }) => position({ epoch, ...server.at })),
         ),
     },
@@ -225,11 +225,11 @@ describe("a process whose store went back in time", () => {
     onSharedStore((server) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        server.isAway = true
+        server.isUnavailable = true
         const waiting = yield* send(key)
         yield* TestClock.adjust(second)
         server.at = behind
-        server.isAway = false
+        server.isUnavailable = false
         yield* TestClock.adjust(2 * second)
         assert.lengthOf(yield* copies(), 0)
         assert.strictEqual(yield* status(key, waiting), "queued")
@@ -240,14 +240,14 @@ describe("a process whose store went back in time", () => {
 
   it.effect("looks before the next claim also when a look is interrupted anywhere", () =>
     Effect.gen(function* () {
-      const server = { isAway: false, isSlow: false, looks: 0 }
-      const away = Effect.fail(new StoreUnavailable({ operation: "claim", cause: "away" }))
+      const server = { isUnavailable: false, isSlow: false, checks: 0 }
+      const unavailable = Effect.fail(new StoreUnavailable({ operation: "claim", cause: "away" }))
       const store = storeWith({
-        queue: { claim: () => (server.isAway ? away : Effect.succeed([])) },
+        queue: { claim: () => (server.isUnavailable ? unavailable : Effect.succeed([])) },
         system: {
           position: () =>
             Effect.suspend(() => {
-              server.looks++
+              server.checks++
               return server.isSlow ? Effect.never : Effect.succeed(position())
             }),
         },
@@ -259,17 +259,17 @@ describe("a process whose store went back in time", () => {
         const { queue } = yield* Store
         const claimed = queue.claim({} as Parameters<typeof queue.claim>[0])
         const failed = Effect.suspend(() => {
-          Object.assign(server, { isAway: true, isSlow: false })
+          Object.assign(server, { isUnavailable: true, isSlow: false })
           return Effect.ignore(claimed)
         })
         yield* failed
         yield* interruptEverywhere(claimed, (operation) =>
           Effect.gen(function* () {
-            Object.assign(server, { isAway: false, isSlow: false, looks: 0 })
+            Object.assign(server, { isUnavailable: false, isSlow: false, checks: 0 })
             yield* claimed
-            assert.strictEqual(server.looks, 1, `interrupted before operation ${operation}`)
+            assert.strictEqual(server.checks, 1, `interrupted before operation ${operation}`)
             yield* failed
-            Object.assign(server, { isAway: false, isSlow: true })
+            Object.assign(server, { isUnavailable: false, isSlow: true })
           }),
         )
       }).pipe(Effect.provide(watched))

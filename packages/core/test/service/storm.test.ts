@@ -18,7 +18,7 @@ import {
   claimAndDie,
   copies,
   logOut,
-  messagesOf,
+  listMessages,
   reconnect,
   remaining,
 } from "./Operations.ts"
@@ -60,16 +60,16 @@ const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: tru
 const oneOf = <A>(items: ReadonlyArray<A>) =>
   Effect.map(below(items.length), (index) => items[index] as A)
 
-const inOneOf = (bound: number) => Effect.map(below(bound), (drawn) => drawn === 0)
+const oneIn = (bound: number) => Effect.map(below(bound), (drawn) => drawn === 0)
 
 /** The result of a request to cancel a message. */
-interface Asked {
+interface PendingRequest {
   readonly id: MessageId
   readonly fiber: Fiber.Fiber<boolean>
 }
 
 /** `leap`: now and then sets the clock forward or back, by up to two hours. */
-const storm = (seed: string, actions: number, leap: Leap) =>
+const runLoad = (seed: string, actions: number, leap: Leap) =>
   Effect.gen(function* () {
     const { store, trouble } = unreliableStore()
     return yield* inAService(
@@ -78,17 +78,17 @@ const storm = (seed: string, actions: number, leap: Leap) =>
         const live = yield* aKey(workspace)
         const test = yield* aKey(workspace, { mode: "test" })
         const numbers = yield* Effect.forEach([1, 2, 3], () => aNumber(workspace))
-        const asked: Array<Asked> = []
-        const made: Array<readonly [caller: Caller, id: MessageId]> = []
+        const requests: Array<PendingRequest> = []
+        const created: Array<readonly [caller: Caller, id: MessageId]> = []
         const firstAnswers = new Map<string, ReadonlyArray<MessageId>>()
         let removed: NumberId | undefined
 
         const send = Effect.gen(function* () {
-          const caller = (yield* inOneOf(6)) ? test : live
+          const caller = (yield* oneIn(6)) ? test : live
           const from = yield* oneOf(numbers)
           const now = yield* Clock.currentTimeMillis
-          const sendAt = (yield* inOneOf(3)) ? now + 1 + (yield* below(10 * minute)) : null
-          const expiresAt = (yield* inOneOf(3))
+          const sendAt = (yield* oneIn(3)) ? now + 1 + (yield* below(10 * minute)) : null
+          const expiresAt = (yield* oneIn(3))
             ? (sendAt ?? now) + 1 + (yield* below(5 * minute))
             : null
           const to = yield* oneOf([
@@ -99,7 +99,7 @@ const storm = (seed: string, actions: number, leap: Leap) =>
             { group: "Strangers" },
           ])
           const key = `key ${yield* below(1_000_000_000)}`
-          const given = {
+          const input = {
             from,
             to,
             sendAt: sendAt === null ? null : iso(sendAt),
@@ -107,13 +107,13 @@ const storm = (seed: string, actions: number, leap: Leap) =>
           }
           // A client that repeats its request until it gets an answer, and then once more.
           for (let attempt = 0; attempt < 8; attempt++) {
-            const result = yield* Effect.result(answer(caller, given, key))
+            const result = yield* Effect.result(answer(caller, input, key))
             if (result._tag === "Success") {
               const ids = result.success.messages.map(({ id }) => id)
               assert.deepStrictEqual(firstAnswers.get(key) ?? ids, ids)
-              if (!firstAnswers.has(key)) for (const id of ids) made.push([caller, id])
+              if (!firstAnswers.has(key)) for (const id of ids) created.push([caller, id])
               firstAnswers.set(key, ids)
-              if (yield* inOneOf(2)) return
+              if (yield* oneIn(2)) return
             } else if (
               result.failure._tag === "Refusal" &&
               result.failure.code !== "idempotency_in_progress"
@@ -126,18 +126,18 @@ const storm = (seed: string, actions: number, leap: Leap) =>
         })
 
         const cancelOne = Effect.gen(function* () {
-          if (made.length === 0) return
-          const [caller, id] = yield* oneOf(made.slice(-10))
+          if (created.length === 0) return
+          const [caller, id] = yield* oneOf(created.slice(-10))
           const fiber = yield* Effect.forkScoped(
             Effect.map(Effect.result(cancel(caller, { id })), ({ _tag }) => _tag === "Success"),
           )
-          asked.push({ id, fiber })
+          requests.push({ id, fiber })
         })
 
         const changeBehaviour = Effect.gen(function* () {
           yield* behave(yield* oneOf(numbers), {
             send: yield* oneOf(["succeed", "succeed", "fail", "hang", "drop", "drop"]),
-            latencyMillis: (yield* inOneOf(2)) ? 0 : yield* below(70 * second),
+            latencyMillis: (yield* oneIn(2)) ? 0 : yield* below(70 * second),
             groups: yield* oneOf([["Team"], []]),
           })
         })
@@ -154,7 +154,7 @@ const storm = (seed: string, actions: number, leap: Leap) =>
         })
 
         for (let action = 0; action < actions; action++) {
-          if (yield* inOneOf(20)) {
+          if (yield* oneIn(20)) {
             yield* leap((yield* below(4 * hour)) - 2 * hour)
           }
           const drawn = yield* below(100)
@@ -176,7 +176,7 @@ const storm = (seed: string, actions: number, leap: Leap) =>
                           : removeANumber
           // The control failed, with or without having acted.
           yield* Effect.ignore(act as Effect.Effect<unknown, unknown, Effect.Services<typeof act>>)
-          yield* TestClock.adjust((yield* inOneOf(3)) ? 0 : yield* below(20 * second))
+          yield* TestClock.adjust((yield* oneIn(3)) ? 0 : yield* below(20 * second))
         }
 
         // After the storm all numbers are back, and there is time enough.
@@ -190,7 +190,7 @@ const storm = (seed: string, actions: number, leap: Leap) =>
         yield* TestClock.adjust(day)
         yield* settled
         const cancelled = new Set<MessageId>()
-        for (const { fiber, id } of asked) if (yield* Fiber.join(fiber)) cancelled.add(id)
+        for (const { fiber, id } of requests) if (yield* Fiber.join(fiber)) cancelled.add(id)
         yield* checkBooks({ workspace, numbers, cancelled })
       }),
       { seed, store },
@@ -213,29 +213,29 @@ const endOf = {
 
 const checkBooks = ({ cancelled, numbers, workspace }: Books) =>
   Effect.gen(function* () {
-    const told = yield* allEvents
-    const messages = yield* messagesOf(workspace)
+    const received = yield* allEvents
+    const messages = yield* listMessages(workspace)
     const seen = yield* copies()
-    const copiesOf = (message: Message) =>
+    const getCopies = (message: Message) =>
       seen.filter(({ transportId }) => transportId === message.transportId)
 
     for (const message of messages) {
       const { error, id, mode, state } = message
-      const story = `message ${id}: ${state} ${error?.code ?? ""}`
+      const scenario = `message ${id}: ${state} ${error?.code ?? ""}`
       // Exactly one outcome, announced by exactly one event.
-      assert.property(endOf, state, story)
+      assert.property(endOf, state, scenario)
       assert.deepStrictEqual(
-        told.flatMap(({ messageId, type }) => (messageId === id ? [type] : [])),
+        received.flatMap(({ messageId, type }) => (messageId === id ? [type] : [])),
         [endOf[state as keyof typeof endOf]],
-        story,
+        scenario,
       )
       // Never two copies, and exactly the truth about the one.
-      const shown = copiesOf(message).length
-      if (mode === "test") assert.strictEqual(shown, 0, story)
-      else if (state === "sent") assert.strictEqual(shown, 1, story)
-      else if (error?.code === "outcome_unknown") assert.isAtMost(shown, 1, story)
-      else assert.strictEqual(shown, 0, story)
-      if (cancelled.has(id)) assert.strictEqual(state, "cancelled", story)
+      const shown = getCopies(message).length
+      if (mode === "test") assert.strictEqual(shown, 0, scenario)
+      else if (state === "sent") assert.strictEqual(shown, 1, scenario)
+      else if (error?.code === "outcome_unknown") assert.isAtMost(shown, 1, scenario)
+      else assert.strictEqual(shown, 0, scenario)
+      if (cancelled.has(id)) assert.strictEqual(state, "cancelled", scenario)
     }
 
     const counting = messages.filter(
@@ -276,7 +276,7 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
 describe("after a storm every message has one outcome, one event and at most one copy", () => {
   it.effect.each(["leaps 4", "leaps 8", "leaps 18"])(
     "%s of the clock",
-    (seed) => withLeaps((leap) => storm(seed, 250, leap)),
+    (seed) => withLeaps((leap) => runLoad(seed, 250, leap)),
     60_000,
   )
 })

@@ -15,20 +15,20 @@ const view: TelegramLoginView = {
 
 /** A port with scripted answers. */
 const layerLogin = (answers: {
-  readonly begun?: TelegramLoginView | null
+  readonly started?: TelegramLoginView | null
   /** The number has an account. */
-  readonly beginsOver?: boolean
+  readonly startsOver?: boolean
   readonly after?: AfterSecret
   readonly isConfigured?: boolean
 }) =>
   Layer.succeed(TelegramLogin, {
     isConfigured: answers.isConfigured ?? true,
     begin: (_number, _request, isShutOut = false) =>
-      Effect.succeed(answers.beginsOver === true && !isShutOut ? null : (answers.begun ?? null)),
-    look: () => Effect.succeed(answers.begun ?? null),
+      Effect.succeed(answers.startsOver === true && !isShutOut ? null : (answers.started ?? null)),
+    look: () => Effect.succeed(answers.started ?? null),
     giveCode: () => Effect.succeed(answers.after ?? null),
     givePassword: () => Effect.succeed(answers.after ?? null),
-    cancel: () => Effect.succeed(answers.begun !== undefined),
+    cancel: () => Effect.succeed(answers.started !== undefined),
   })
 
 const anAccount = Effect.gen(function* () {
@@ -50,12 +50,12 @@ const begin = (
 ): Effect.Effect<unknown, unknown, TelegramLogins> =>
   TelegramLogins.use((all) => all.begin("owner", workspace, id, command as never))
 
-const codeOf = (refusal: unknown) => (refusal as { readonly code: string }).code
+const toCode = (refusal: unknown) => (refusal as { readonly code: string }).code
 
 describe("a Telegram login", () => {
   it.effect("starts for a Telegram account that is not connected", () =>
     inScene(
-      { begun: view },
+      { started: view },
       Effect.gen(function* () {
         const account = yield* anAccount
         assert.deepStrictEqual(yield* begin(account), view)
@@ -66,7 +66,7 @@ describe("a Telegram login", () => {
 
   it.effect("does not start for others, twice, or without an application", () =>
     Effect.gen(function* () {
-      const refusalOf = (
+      const getRefusal = (
         answers: Parameters<typeof layerLogin>[0],
         prepare: (
           account: Effect.Success<typeof anAccount>,
@@ -79,34 +79,34 @@ describe("a Telegram login", () => {
             const account = yield* anAccount
             yield* prepare(account)
             const refusal = yield* Effect.flip(begin(account, command))
-            assert.strictEqual(codeOf(refusal), expected)
+            assert.strictEqual(toCode(refusal), expected)
           }),
         )
       let expected = "connect_in_progress"
-      yield* refusalOf({ begun: null }, () => Effect.void)
+      yield* getRefusal({ started: null }, () => Effect.void)
       expected = "telegram_not_configured"
-      yield* refusalOf({ begun: view, isConfigured: false }, () => Effect.void)
+      yield* getRefusal({ started: view, isConfigured: false }, () => Effect.void)
       expected = "already_connected"
-      yield* refusalOf({ begun: view }, ({ id }) =>
+      yield* getRefusal({ started: view }, ({ id }) =>
         Numbers.use((all) => all.connectionChanged(id, "connected", "15550100001")),
       )
       expected = "validation_failed"
-      yield* refusalOf({ begun: view }, () => Effect.void, { method: "code" })
+      yield* getRefusal({ started: view }, () => Effect.void, { method: "code" })
       expected = "invalid_phone"
-      yield* refusalOf({ begun: view }, () => Effect.void, { method: "code", phone: "12" })
+      yield* getRefusal({ started: view }, () => Effect.void, { method: "code", phone: "12" })
     }),
   )
 
   it.effect("replaces only an account that Telegram has shut out", () =>
     inScene(
-      { begun: view, beginsOver: true },
+      { started: view, startsOver: true },
       Effect.gen(function* () {
         const account = yield* anAccount
         const numbers = yield* Numbers
         const dropOut = (reason: "connection_lost" | "banned") =>
           numbers.connectionChanged(account.id, "disconnected", null, reason)
         yield* dropOut("connection_lost")
-        assert.strictEqual(codeOf(yield* Effect.flip(begin(account))), "connect_in_progress")
+        assert.strictEqual(toCode(yield* Effect.flip(begin(account))), "connect_in_progress")
         yield* dropOut("banned")
         assert.deepStrictEqual(yield* begin(account), view)
       }),
@@ -127,7 +127,7 @@ describe("a Telegram login", () => {
               Effect.flip(logins.get("owner", workspace, id)),
               Effect.flip(logins.cancel("owner", workspace, id)),
             ]
-            assert.deepStrictEqual((yield* Effect.all(all)).map(codeOf), expected)
+            assert.deepStrictEqual((yield* Effect.all(all)).map(toCode), expected)
           }),
         )
       let expected = ["invalid_code", "invalid_password", "login_not_found", "login_not_found"]

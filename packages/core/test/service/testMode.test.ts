@@ -95,10 +95,10 @@ describe("test mode", () => {
           yield* send(test, { to: { group: "Strangers" } }),
         ]
         yield* settled
-        const told = yield* Effect.forEach(messages, (message) =>
+        const received = yield* Effect.forEach(messages, (message) =>
           Effect.map(get(test, message), (read) => read.error?.code ?? read.status),
         )
-        assert.deepStrictEqual(told, [
+        assert.deepStrictEqual(received, [
           "recipient_not_found",
           "send_failed",
           "send_failed",

@@ -16,7 +16,7 @@ const range = (length: number) => Array.from({ length }, (_, index) => index)
 const atOnce = { concurrency: "unbounded" } as const
 
 /** Long enough for everything that waits for no gate. */
-const comeToRest = Effect.forEach(range(2000), () => Effect.yieldNow, { discard: true })
+const becomeIdle = Effect.forEach(range(2000), () => Effect.yieldNow, { discard: true })
 
 /** A store in memory that writes acceptances once its gate is open, and shows which wait there. */
 const aGatedStore = () => {
@@ -34,23 +34,23 @@ const aGatedStore = () => {
         }),
     },
   })).pipe(Layer.provideMerge(layerStore))
-  const writingOf = (workspaceId: WorkspaceId) => {
+  const readWriting = (workspaceId: WorkspaceId) => {
     const own = [...writing].filter((acceptance) => acceptance.workspaceId === workspaceId)
     const batches = own.filter(({ messages }) => messages.length > 1).length
     return { batches, sends: own.length - batches }
   }
-  return { gate, store, writingOf }
+  return { gate, store, readWriting }
 }
 
 describe("a workspace with six test keys that floods", () => {
   it.effect("gets its share of acceptance, and others do not wait behind it", () => {
-    const { gate, store, writingOf } = aGatedStore()
+    const { gate, store, readWriting } = aGatedStore()
     return inAService(
       Effect.gen(function* () {
         const flood = yield* aSender()
         const keys = yield* Effect.forEach(range(6), () => aKey(flood.workspace, { mode: "test" }))
-        const quiet = yield* aSender()
-        const quietTest = yield* aKey(quiet.workspace, { mode: "test" })
+        const idle = yield* aSender()
+        const quietTest = yield* aKey(idle.workspace, { mode: "test" })
         const flooding = yield* Effect.forkChild(
           Effect.forEach(
             range(60),
@@ -61,17 +61,17 @@ describe("a workspace with six test keys that floods", () => {
             atOnce,
           ),
         )
-        yield* comeToRest
+        yield* becomeIdle
         const share = {
           batches: sharedLimits.testBatches.share.most,
           sends: sharedLimits.testSends.share.most,
         }
-        assert.deepStrictEqual(writingOf(flood.workspace), share)
+        assert.deepStrictEqual(readWriting(flood.workspace), share)
 
         const others = yield* Effect.forkChild(
           Effect.all(
             [
-              ...range(40).map(() => send(quiet.key)),
+              ...range(40).map(() => send(idle.key)),
               send(quietTest),
               sendBatch(quietTest, 2),
               send(flood.key),
@@ -79,10 +79,10 @@ describe("a workspace with six test keys that floods", () => {
             atOnce,
           ),
         )
-        yield* comeToRest
+        yield* becomeIdle
         // Those of other workspaces are there at once; so are its own live ones.
-        assert.deepStrictEqual(writingOf(quiet.workspace), { batches: 1, sends: 41 })
-        assert.deepStrictEqual(writingOf(flood.workspace), { ...share, sends: share.sends + 1 })
+        assert.deepStrictEqual(readWriting(idle.workspace), { batches: 1, sends: 41 })
+        assert.deepStrictEqual(readWriting(flood.workspace), { ...share, sends: share.sends + 1 })
 
         yield* gate.open
         yield* Fiber.join(others)
@@ -99,16 +99,16 @@ describe("a workspace with six test keys that floods", () => {
         const flood = yield* aSender()
         const keys = yield* Effect.forEach(range(6), () => aKey(flood.workspace, { mode: "test" }))
         const flooding = yield* Effect.forEach(keys, (key) => sendBatch(key, 200))
-        const quiet = yield* aSender()
-        const quietKey = yield* aKey(quiet.workspace, { mode: "test" })
+        const idle = yield* aSender()
+        const quietKey = yield* aKey(idle.workspace, { mode: "test" })
         const others = yield* Effect.forEach(range(3), () => send(quietKey))
         const { runOnce } = yield* makeTestModeSender
         const { share } = sharedLimits.testMessages
 
         assert.strictEqual(yield* runOnce, share.most + others.length)
         assert.deepStrictEqual(yield* statuses(quietKey, others), ["sent", "sent", "sent"])
-        const sentOf = (all: ReadonlyArray<string>) => all.filter((one) => one === "sent").length
-        assert.strictEqual(sentOf(yield* statuses(keys[0]!, flooding.flat())), share.most)
+        const countSent = (all: ReadonlyArray<string>) => all.filter((one) => one === "sent").length
+        assert.strictEqual(countSent(yield* statuses(keys[0]!, flooding.flat())), share.most)
         let rounds = 1
         while ((yield* runOnce) > 0) rounds++
         assert.strictEqual(rounds, Math.ceil((6 * 200) / share.most))

@@ -45,7 +45,7 @@ const withMovableClock = <A, E>(
 ) =>
   inAService(test, parts).pipe(
     Effect.provideService(MovableClock, {
-      moveTo: (moment) => TestClock.setTime(moment),
+      moveTo: (instant) => TestClock.setTime(instant),
       nextWake: Effect.succeed(null),
       nextDeferrable: Effect.succeed(null),
     }),
@@ -167,9 +167,9 @@ describe("POST /clock/advance", () => {
   it.effect("takes a positive number of seconds", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { advance: asked } = yield* Emulator
+        const { advance: request } = yield* Emulator
         for (const body of [{}, { seconds: 0 }, { seconds: -1 }, { seconds: "60" }, { hours: 1 }]) {
-          assert.strictEqual(yield* code(asked(body)), "validation_failed")
+          assert.strictEqual(yield* code(request(body)), "validation_failed")
         }
         assert.strictEqual(yield* Clock.currentTimeMillis, noon)
       }),

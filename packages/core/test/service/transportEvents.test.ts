@@ -4,13 +4,13 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
 import type { SendOutcome, TransportEvent } from "../../src/index.ts"
 import { events, send, status, statuses, sendBatch, stored } from "./Operations.ts"
-import { aSender, inAService, settled, transportOf } from "./Service.ts"
+import { aSender, inAService, settled, layerTransports } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
 /** Transports that accept everything, and emit scripted events. */
 const reporting = Effect.gen(function* () {
   const reports = yield* Queue.unbounded<TransportEvent>()
-  const layer = transportOf({
+  const layer = layerTransports({
     dropsCopies: true,
     send: () => Effect.succeed<SendOutcome>({ _tag: "Accepted" }),
     listen: (take) => Effect.forever(Effect.flatMap(Queue.take(reports), take)),
@@ -42,19 +42,19 @@ describe("an unprompted transport event", () => {
   it.effect("keeps a tick that arrives before the send is written as sent", () =>
     Effect.gen(function* () {
       const reports = yield* Queue.unbounded<TransportEvent>()
-      const isTaken = yield* Deferred.make<void>()
-      const layer = transportOf({
+      const isClaimed = yield* Deferred.make<void>()
+      const layer = layerTransports({
         dropsCopies: true,
         send: ({ numberId, transportId }) =>
           Queue.offer(reports, { _tag: "Tick", numberId, transportId, status: "delivered" }).pipe(
-            Effect.andThen(Deferred.await(isTaken)),
+            Effect.andThen(Deferred.await(isClaimed)),
             Effect.as<SendOutcome>({ _tag: "Accepted" }),
           ),
         listen: (take) => Effect.forever(Effect.flatMap(Queue.take(reports), take)),
       })
       const store = storeWithin((operation, effect) =>
         operation === "messages.tick"
-          ? Effect.tap(effect, () => Deferred.succeed(isTaken, undefined))
+          ? Effect.tap(effect, () => Deferred.succeed(isClaimed, undefined))
           : effect,
       )
       yield* inAService(
@@ -105,7 +105,7 @@ describe("an unprompted transport event", () => {
     Effect.gen(function* () {
       const taken: Array<string> = []
       const reports = yield* Queue.unbounded<TransportEvent>()
-      const layer = transportOf({
+      const layer = layerTransports({
         dropsCopies: true,
         send: () => Effect.succeed<SendOutcome>({ _tag: "Accepted" }),
         listen: (take) =>

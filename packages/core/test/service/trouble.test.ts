@@ -24,10 +24,10 @@ import { storeWithin } from "./Watched.ts"
 /** A store in which one armed operation acts and then reports failure. */
 const storeThatLoses = (operation: string) => {
   const trouble = { losing: false }
-  const store = storeWithin((asked, effect) =>
+  const store = storeWithin((query, effect) =>
     Effect.gen(function* () {
       const answered = yield* effect
-      if (!trouble.losing || asked !== operation) return answered
+      if (!trouble.losing || query !== operation) return answered
       trouble.losing = false
       return yield* new StoreUnavailable({ operation, cause: "the answer was lost" })
     }),
@@ -190,9 +190,9 @@ describe("a possibly sent message of a number that then logged out", () => {
     inAService(
       Effect.gen(function* () {
         const { key, message, number } = yield* inDoubt()
-        const asked = yield* Effect.forkChild(code(cancel(key, message)))
+        const request = yield* Effect.forkChild(code(cancel(key, message)))
         yield* TestClock.adjust(5 * second)
-        assert.strictEqual(yield* Fiber.join(asked), "not_cancellable")
+        assert.strictEqual(yield* Fiber.join(request), "not_cancellable")
         yield* reconnect(number)
         yield* settled
         assert.strictEqual(yield* status(key, message), "sent")

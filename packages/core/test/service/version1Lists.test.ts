@@ -27,7 +27,7 @@ const aKeyV1 = (workspace: WorkspaceId) =>
     })
   })
 
-const at = (moment: number) => TestClock.setTime(moment)
+const at = (instant: number) => TestClock.setTime(instant)
 
 const all = { offset: 0, limit: 100 }
 
@@ -148,12 +148,12 @@ describe("reminders and results of number checks", () => {
         assert.deepStrictEqual(yield* results("registered"), [1, "+15550000001"])
         assert.deepStrictEqual(yield* results("not_registered"), [1, "+15550000000"])
         const stranger = yield* aKeyV1(yield* aWorkspace())
-        for (const [asking, unknown] of [
+        for (const [requesting, unknown] of [
           [stranger, id],
           [caller, undefined],
           [caller, 999 as NumberCheckId],
         ] as const) {
-          const refused = lists.checkResults(asking, unknown, null, all)
+          const refused = lists.checkResults(requesting, unknown, null, all)
           assert.strictEqual(yield* code(refused), "number_check_not_found")
         }
       }),

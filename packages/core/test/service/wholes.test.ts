@@ -31,30 +31,34 @@ import type {
 } from "../../src/index.ts"
 import { ok, receiving } from "./Receiving.ts"
 import { aPhone, cancel, send, the } from "./Operations.ts"
-import { aNumber, aSender, inAService, stopWorker, transportOf } from "./Service.ts"
+import { aNumber, aSender, inAService, stopWorker, layerTransports } from "./Service.ts"
 import type { TestService, ServiceParts } from "./Service.ts"
 
 /** Work that hangs until the test ends it with that answer. */
 const hanging = <A>(answer: A) => {
-  const held: Array<(ending: Effect.Effect<A>) => void> = []
-  const seen = { begun: 0 }
+  const pending: Array<(ending: Effect.Effect<A>) => void> = []
+  const seen = { started: 0 }
   const hang = Effect.callback<A>((resume) => {
-    seen.begun++
-    held.push(resume)
+    seen.started++
+    pending.push(resume)
   })
-  const endOne = Effect.sync(() => held.shift()?.(Effect.succeed(answer)))
+  const endOne = Effect.sync(() => pending.shift()?.(Effect.succeed(answer)))
   return { seen, hang, endOne }
 }
 
 /** More turns than the next piece of work needs to begin. */
-const calmTurns = 2000
+const idleTicks = 2000
 
 /** Returns once no more begins. Calls that wait for a permit are always due, so nothing else signals it. */
-const calm = (seen: { readonly begun: number }) =>
+const settle = (seen: { readonly started: number }) =>
   Effect.gen(function* () {
     let known = -1
-    for (let turns = 0; turns < calmTurns; turns = known === seen.begun ? turns + 1 : 0) {
-      known = seen.begun
+    for (
+      let iterations = 0;
+      iterations < idleTicks;
+      iterations = known === seen.started ? iterations + 1 : 0
+    ) {
+      known = seen.started
       yield* Effect.yieldNow
     }
   })
@@ -75,24 +79,24 @@ type Asking<E> = (sender: TestSender, count: number) => Effect.Effect<unknown, E
 const fillsTheWhole = <E>(
   { share, whole }: { readonly whole: number; readonly share: { readonly most: number } },
   { endOne, seen }: Pick<ReturnType<typeof hanging>, "endOne" | "seen">,
-  ask: Asking<E>,
+  request: Asking<E>,
   parts: ServiceParts,
   whenFull: Effect.Effect<void, StoreUnavailable, TestService> = Effect.void,
 ) =>
   inAService(
     Effect.gen(function* () {
       for (let left = whole; left > 0; left -= share.most) {
-        yield* ask(yield* aSender(), Math.min(left, share.most))
+        yield* request(yield* aSender(), Math.min(left, share.most))
       }
-      yield* ask(yield* aSender(), 1)
+      yield* request(yield* aSender(), 1)
       const worker = yield* Worker
       yield* Effect.acquireRelease(Effect.forkDetach(worker.run), stopWorker)
-      yield* calm(seen)
-      assert.strictEqual(seen.begun, whole)
+      yield* settle(seen)
+      assert.strictEqual(seen.started, whole)
       yield* whenFull
       yield* endOne
-      yield* calm(seen)
-      assert.strictEqual(seen.begun, whole + 1)
+      yield* settle(seen)
+      assert.strictEqual(seen.started, whole + 1)
     }),
     { ...parts, worker: false },
   )
@@ -103,7 +107,7 @@ const times = <A, E, R>(count: number, effect: (at: number) => Effect.Effect<A, 
 describe("the workspaces together", () => {
   it.effect("send from at most as many numbers as a worker may hold", () => {
     const sends = hanging<SendOutcome>({ _tag: "Accepted" })
-    const transport = transportOf({
+    const transport = layerTransports({
       dropsCopies: true,
       send: () => sends.hang,
       listen: () => Effect.never,

@@ -37,13 +37,13 @@ import type { Around } from "./Watched.ts"
 
 /** Counts calls to the store. */
 const counting = () => {
-  const asked = new Map<string, number>()
+  const requests = new Map<string, number>()
   const around: Around = (operation, effect) =>
     Effect.suspend(() => {
-      asked.set(operation, (asked.get(operation) ?? 0) + 1)
+      requests.set(operation, (requests.get(operation) ?? 0) + 1)
       return effect
     })
-  return { asked, store: storeWithin(around) }
+  return { requests, store: storeWithin(around) }
 }
 
 /** Housekeeping's calls every ten minutes. */
@@ -56,17 +56,17 @@ describe("an idle worker", () => {
   type TestSender = Effect.Success<ReturnType<typeof aSender>>
 
   /** An idle worker's calls to the store in a day. */
-  const askedInADay = (
+  const requestsInADay = (
     prepare: (sender: TestSender) => Effect.Effect<void, unknown, TestService>,
   ) => {
-    const { asked, store } = counting()
+    const { requests, store } = counting()
     return inAService(
       Effect.gen(function* () {
         yield* prepare(yield* aSender())
         yield* settled
-        asked.clear()
+        requests.clear()
         yield* TestClock.adjust(day)
-        return [...asked]
+        return [...requests]
       }),
       { store },
     )
@@ -74,8 +74,8 @@ describe("an idle worker", () => {
 
   it.effect("calls the store only for housekeeping, every ten minutes", () =>
     Effect.gen(function* () {
-      const asked = yield* askedInADay(() => Effect.void)
-      for (const [operation, times] of asked) {
+      const requests = yield* requestsInADay(() => Effect.void)
+      for (const [operation, times] of requests) {
         assert.isTrue(isHousekeeping(operation), operation)
         const each = operation === "figures.readUncounted" ? figureStreams.length : 1
         assert.isAtMost(times, each * (6 * 24 + 1), operation)
@@ -85,7 +85,7 @@ describe("an idle worker", () => {
 
   it.effect("ignores messages that wait for a later day or for their number", () =>
     Effect.gen(function* () {
-      const asked = yield* askedInADay(({ key, number, workspace }) =>
+      const requests = yield* requestsInADay(({ key, number, workspace }) =>
         Effect.gen(function* () {
           const lost = yield* aNumber(workspace, { status: "disconnected" })
           const test = yield* aKey(workspace, { mode: "test" })
@@ -96,7 +96,7 @@ describe("an idle worker", () => {
         }).pipe(Effect.orDie),
       )
       assert.deepStrictEqual(
-        asked.filter(([operation]) => !isHousekeeping(operation)),
+        requests.filter(([operation]) => !isHousekeeping(operation)),
         [],
       )
     }),
@@ -104,19 +104,19 @@ describe("an idle worker", () => {
 
   it.effect("makes few calls for a message that takes long to send", () =>
     Effect.gen(function* () {
-      const { asked, store } = counting()
+      const { requests, store } = counting()
       yield* inAService(
         Effect.gen(function* () {
           const { key, number } = yield* aSender()
           yield* behave(number, { latencyMillis: 59 * second })
           yield* send(key)
           yield* settled
-          asked.clear()
+          requests.clear()
           yield* TestClock.adjust(minute)
           // Renewed every ten seconds, then settled.
-          assert.isAtMost(asked.get("queue.renew") ?? 0, 6)
-          assert.strictEqual(asked.get("queue.settle"), 1)
-          assert.isAtMost(asked.get("queue.claim") ?? 0, 5)
+          assert.isAtMost(requests.get("queue.renew") ?? 0, 6)
+          assert.strictEqual(requests.get("queue.settle"), 1)
+          assert.isAtMost(requests.get("queue.claim") ?? 0, 5)
         }),
         { store },
       )
@@ -127,13 +127,13 @@ describe("an idle worker", () => {
 describe("a workspace whose numbers all hang", () => {
   it.effect("gets its share of a worker and no more, with few calls meanwhile", () =>
     Effect.gen(function* () {
-      const { asked, store } = counting()
+      const { requests, store } = counting()
       yield* inAService(
         Effect.gen(function* () {
           const { key, workspace } = yield* aSender()
           const modest = yield* aSender()
           const { most } = sharedLimits.lanes.share
-          for (let made = 0; made < most + 20; made++) {
+          for (let createdCount = 0; createdCount < most + 20; createdCount++) {
             const number = yield* aNumber(workspace)
             yield* behave(number, { send: "hang" })
             yield* send(key, { from: number })
@@ -141,9 +141,9 @@ describe("a workspace whose numbers all hang", () => {
           yield* settled
           const { inFlight } = yield* Store.use(({ queue: work }) => work.workload(noon))
           assert.lengthOf(inFlight, most)
-          asked.clear()
+          requests.clear()
           yield* TestClock.adjust(20 * second)
-          assert.isAtMost(asked.get("queue.claim") ?? 0, 5)
+          assert.isAtMost(requests.get("queue.claim") ?? 0, 5)
           const message = yield* send(modest.key)
           yield* settled
           assert.strictEqual(yield* status(modest.key, message), "sent")
@@ -221,10 +221,10 @@ describe("a worker", () => {
 
   it.effect("continues after an outage of the store, and loses nothing", () => {
     let down = false
-    const isAsked = /^(queue|messages\.forgetVoidClaims)/
+    const isRequested = /^(queue|messages\.forgetVoidClaims)/
     const store = storeWithin((operation, effect) =>
       Effect.gen(function* () {
-        if (down && isAsked.test(operation)) {
+        if (down && isRequested.test(operation)) {
           return yield* new StoreUnavailable({ operation, cause: "down" })
         }
         return yield* effect

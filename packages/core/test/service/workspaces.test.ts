@@ -19,9 +19,9 @@ describe("workspaces", () => {
     inAService(
       Effect.gen(function* () {
         const { create } = yield* Workspaces
-        const made = yield* create("owner", { name: "Example" })
-        assert.deepStrictEqual<unknown>(made, {
-          id: made.id,
+        const workspace = yield* create("owner", { name: "Example" })
+        assert.deepStrictEqual<unknown>(workspace, {
+          id: workspace.id,
           name: "Example",
           demo: false,
           accountDisabled: false,
@@ -98,7 +98,7 @@ describe("workspaces", () => {
         yield* Workspaces.use((workspaces) => workspaces.delete("owner", deleted))
         const workspaces = yield* Workspaces
         for (const id of [deleted, unknown as WorkspaceId, undefined]) {
-          const asked = [
+          const requests = [
             code(workspaces.get(id)),
             code(workspaces.update("owner", id, {})),
             code(workspaces.delete("owner", id)),
@@ -106,7 +106,7 @@ describe("workspaces", () => {
             code(Effect.flatMap(Numbers, (numbers) => numbers.list("owner", id))),
             code(Effect.flatMap(Contacts, (contacts) => contacts.list("owner", id, {}))),
           ]
-          for (const each of asked) assert.strictEqual(yield* each, "workspace_not_found")
+          for (const each of requests) assert.strictEqual(yield* each, "workspace_not_found")
         }
       }),
     ),

@@ -5,7 +5,7 @@ import type { ClockReading } from "../../src/service/ClockSkew.ts"
 
 /** A process `ahead` milliseconds ahead of the database, whose answer takes `roundTrip`. */
 const aReading = (ahead: number, roundTrip = 0): ClockReading => ({
-  askedAt: 1_000_000 + ahead,
+  requestedAt: 1_000_000 + ahead,
   databaseAt: 1_000_000 + roundTrip / 2,
   answeredAt: 1_000_000 + roundTrip + ahead,
 })

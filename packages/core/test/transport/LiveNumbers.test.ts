@@ -5,9 +5,9 @@ import { TestClock } from "effect/testing"
 import type { TransportEvent, TransportId } from "../../src/index.ts"
 import { interruptEverywhere } from "@messaging-service/testkit"
 import { closeConnection } from "../../src/store/Transport.ts"
-import { aLiveWorld, again, day, idOf, listening, one, settings } from "./aLiveWorld.ts"
+import { aLiveWorld, again, day, toId, listening, one, settings } from "./aLiveWorld.ts"
 
-const connectedOf = (events: ReadonlyArray<TransportEvent>) =>
+const getConnected = (events: ReadonlyArray<TransportEvent>) =>
   events.flatMap((event) =>
     event._tag === "ConnectionChanged" && event.status === "connected" ? event.numberId : [],
   )
@@ -31,7 +31,7 @@ it.effect("delivers every event that came before a listener", () =>
     assert.isTrue(taking.every((fiber) => fiber.pollUnsafe() === undefined))
     const listener = yield* Effect.forkChild(numbers.listen(world.takeAll))
     for (const fiber of taking) yield* Fiber.join(fiber)
-    assert.deepStrictEqual(world.told, [aTick("A"), aTick("B")])
+    assert.deepStrictEqual(world.reported, [aTick("A"), aTick("B")])
     yield* Fiber.interrupt(listener)
     const late = yield* Effect.forkChild(numbers.take(aTick("C")))
     yield* TestClock.adjust("1 hour")
@@ -40,16 +40,16 @@ it.effect("delivers every event that came before a listener", () =>
     yield* Effect.forkScoped(numbers.listen((event) => Effect.sync(() => void next.push(event))))
     yield* Fiber.join(late)
     assert.deepStrictEqual(next, [aTick("C")])
-    assert.lengthOf(world.told, 2)
+    assert.lengthOf(world.reported, 2)
   }),
 )
 
 it.effect("a listener that ends closes all connections, and the next one reopens them", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    for (const place of [1, 2, 3]) world.keep(idOf(place))
+    for (const index of [1, 2, 3]) world.keep(toId(index))
     const { listener, numbers } = yield* listening(world)
-    assert.deepStrictEqual(connectedOf(world.told), [1, 2, 3].map(idOf))
+    assert.deepStrictEqual(getConnected(world.reported), [1, 2, 3].map(toId))
     assert.strictEqual(world.open.size, 3)
     yield* Fiber.interrupt(listener)
     assert.strictEqual(world.open.size, 0)
@@ -81,14 +81,14 @@ it.effect("repeats a check of all numbers that fails or is interrupted", () =>
   Effect.gen(function* () {
     for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
       const world = aLiveWorld()
-      world.keep(idOf(1))
+      world.keep(toId(1))
       yield* listening(world)
       world.away.store = breaking
       yield* TestClock.adjust("10 seconds")
       world.away.store = false
-      world.keep(idOf(2))
+      world.keep(toId(2))
       yield* TestClock.adjust("10 seconds")
-      assert.deepStrictEqual(connectedOf(world.told), [1, 2].map(idOf))
+      assert.deepStrictEqual(getConnected(world.reported), [1, 2].map(toId))
       assert.strictEqual(world.open.size, 2)
     }
   }),
@@ -113,11 +113,11 @@ it.effect(
           typeof connection !== "string" &&
           Deferred.isDoneUnsafe(connection.over),
       )
-      assert.lengthOf(world.told, 1)
+      assert.lengthOf(world.reported, 1)
       yield* world.move(false)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(world.open.size, 1)
-      assert.lengthOf(world.begunOf(one), 2)
+      assert.lengthOf(world.startedFor(one), 2)
     }),
 )
 
@@ -126,17 +126,17 @@ it.effect("the next check corrects a late report that disconnects an open number
     const world = aLiveWorld()
     world.keep(one)
     yield* listening(world)
-    assert.deepStrictEqual(connectedOf(world.told), [one])
+    assert.deepStrictEqual(getConnected(world.reported), [one])
     world.keep(one, { status: "disconnected" })
     yield* TestClock.adjust("3 seconds")
-    assert.deepStrictEqual(connectedOf(world.told), [one, one])
+    assert.deepStrictEqual(getConnected(world.reported), [one, one])
     world.keep(one, { status: "connected" })
     yield* TestClock.adjust("1 minute")
-    assert.lengthOf(world.told, 2)
+    assert.lengthOf(world.reported, 2)
     // Its owner logs it out, and it stays open for a moment.
     world.keep(one, { status: "disconnected", reason: "logged_out" })
     yield* TestClock.adjust("1 minute")
-    assert.lengthOf(world.told, 2)
+    assert.lengthOf(world.reported, 2)
   }),
 )
 
@@ -157,7 +157,7 @@ it.effect("the current worker reports a number that was given up", () =>
 it.effect("a wiped session is looked up where any process may log in, a given-up one is not", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    const [wiped, refused] = [idOf(1), idOf(2)]
+    const [wiped, refused] = [toId(1), toId(2)]
     for (const id of [wiped, refused]) world.keep(id)
     const { numbers } = yield* listening(world, { remembersWiped: false })
     yield* world.end(wiped, { _tag: "Stop", reason: "logged_out", wipe: true })
@@ -168,7 +168,7 @@ it.effect("a wiped session is looked up where any process may log in, a given-up
     world.keep(wiped)
     yield* TestClock.adjust("1 hour")
     assert.deepStrictEqual([...world.open], [wiped])
-    assert.lengthOf(world.begunOf(refused), 1)
+    assert.lengthOf(world.startedFor(refused), 1)
   }),
 )
 
@@ -181,10 +181,10 @@ it.effect("concurrent requests for an opening number get one connection", () =>
       concurrency: "unbounded",
     })
     assert.strictEqual(first, other)
-    assert.lengthOf(world.begunOf(one), 1)
-    assert.isNull(yield* numbers.open(idOf(2)))
+    assert.lengthOf(world.startedFor(one), 1)
+    assert.isNull(yield* numbers.open(toId(2)))
     world.away.store = true
-    assert.strictEqual(yield* numbers.open(idOf(2)), "connection_lost")
+    assert.strictEqual(yield* numbers.open(toId(2)), "connection_lost")
   }),
 )
 
@@ -192,7 +192,7 @@ it.effect("waiting callers learn at once that a released number has no connectio
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
-    world.away.far = true
+    world.away.remote = true
     const { listener, numbers } = yield* listening(world)
     const moved = yield* Effect.forkChild(numbers.open(one))
     yield* TestClock.adjust("1 second")
@@ -241,7 +241,7 @@ it.effect("delivers events of a relinked number once they may be reported", () =
     world.keep(one, { status: "connecting" })
     const connection = yield* numbers.connectQuietly(one)
     assert.isTrue(connection !== null && typeof connection !== "string")
-    assert.deepStrictEqual(world.told, [])
+    assert.deepStrictEqual(world.reported, [])
     assert.deepStrictEqual(yield* numbers.reports, [])
   }),
 )
@@ -249,7 +249,7 @@ it.effect("delivers events of a relinked number once they may be reported", () =
 it.effect("an unreadable session keeps no other one from connecting", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    for (const place of [1, 2]) world.keep(idOf(place))
+    for (const index of [1, 2]) world.keep(toId(index))
     world.credentials.set(one, "unreadable")
     yield* listening(world, {
       logins: {
@@ -258,7 +258,7 @@ it.effect("an unreadable session keeps no other one from connecting", () =>
         settle: () => null,
       },
     })
-    assert.deepStrictEqual([...world.open], [idOf(2)])
+    assert.deepStrictEqual([...world.open], [toId(2)])
   }),
 )
 
@@ -268,17 +268,17 @@ it.effect("a pause disconnects a number, and resuming connects it", () =>
     world.keep(one, { pauseReason: "banned" })
     yield* listening(world)
     yield* TestClock.adjust("1 hour")
-    assert.lengthOf(world.begunOf(one), 0)
+    assert.lengthOf(world.startedFor(one), 0)
     world.keep(one, { pauseReason: null })
     yield* TestClock.adjust("4 seconds")
     assert.strictEqual(world.open.size, 1)
     world.keep(one, { pauseReason: "client_outdated" })
     yield* world.end(one, { _tag: "Stop", reason: "client_outdated", wipe: false })
     yield* TestClock.adjust("1 hour")
-    assert.lengthOf(world.begunOf(one), 1)
+    assert.lengthOf(world.startedFor(one), 1)
     world.keep(one, { pauseReason: null })
     yield* TestClock.adjust("4 seconds")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
   }),
 )
 
@@ -293,7 +293,7 @@ it.effect("checks numbers although the clock was set back", () =>
       behind = day
       world.keep(one)
       yield* TestClock.adjust("4 seconds")
-      assert.lengthOf(world.begunOf(one), 1)
+      assert.lengthOf(world.startedFor(one), 1)
     }).pipe(
       Effect.provideService(Clock.Clock, {
         ...steady,
@@ -312,11 +312,11 @@ it.effect("another proxy reopens the connection, the same one sealed again does 
     yield* listening(world)
     world.keep(one, { proxy: "sealed again" })
     yield* TestClock.adjust("1 minute")
-    assert.lengthOf(world.begunOf(one), 1)
+    assert.lengthOf(world.startedFor(one), 1)
     world.proxies.set(one, "http://127.0.0.1:2")
     world.keep(one, { proxy: "another" })
     yield* TestClock.adjust("4 seconds")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
   }),
 )
 
@@ -329,18 +329,20 @@ it.effect.each(["whatsapp", "telegram"] as const)(
       world.keep(one, { platform })
       yield* listening(world, { platform })
       // A number of the other platform belongs to another transport.
-      world.keep(idOf(2), { platform: platform === "telegram" ? "whatsapp" : "telegram" })
+      world.keep(toId(2), { platform: platform === "telegram" ? "whatsapp" : "telegram" })
       world.away.store = true
       lines.length = 0
       yield* TestClock.adjust("1 hour")
-      const looks = lines.filter((line) => line.startsWith(`numbers of ${platform} are read later`))
-      assert.isAtMost(looks.length, 61)
-      assert.isAtLeast(looks.length, 55)
-      assert.match(looks[1] ?? "", /held back/)
+      const checks = lines.filter((line) =>
+        line.startsWith(`numbers of ${platform} are read later`),
+      )
+      assert.isAtMost(checks.length, 61)
+      assert.isAtLeast(checks.length, 55)
+      assert.match(checks[1] ?? "", /held back/)
       assert.deepStrictEqual([...world.open], [one])
       world.away.store = false
       yield* TestClock.adjust("4 seconds")
-      assert.lengthOf(world.begunOf(one), 1)
+      assert.lengthOf(world.startedFor(one), 1)
       assert.deepStrictEqual([...world.open], [one])
     }).pipe(
       Effect.provide(
@@ -369,15 +371,15 @@ const aConnectingNumber = Effect.gen(function* () {
   const world = aLiveWorld()
   world.keep(one)
   type Connect = NonNullable<NonNullable<Parameters<typeof world.numbers>[0]>["connect"]>
-  const begun: Array<Parameters<Connect>> = []
+  const started: Array<Parameters<Connect>> = []
   const { numbers } = yield* listening(world, {
     settings: { ...settings, startsAtOnce: 1 },
-    connect: (...given) => {
-      begun.push(given)
+    connect: (...args) => {
+      started.push(args)
       return Effect.never
     },
   })
-  const [live, connecting] = begun[0]!
+  const [live, connecting] = started[0]!
   return { live, connecting, numbers }
 })
 

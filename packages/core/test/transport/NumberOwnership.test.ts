@@ -7,7 +7,7 @@ import { StoreUnavailable } from "../../src/model/Refusal.ts"
 import { NumberOwnership } from "../../src/service/NumberOwnership.ts"
 import { shardCount } from "../../src/model/Shards.ts"
 import type { LiveWorker, Shard, ShardTable, WorkerId } from "../../src/model/Shards.ts"
-import { idOf, one } from "./aLiveWorld.ts"
+import { toId, one } from "./aLiveWorld.ts"
 import { interruptEverywhere, storeWith } from "@messaging-service/testkit"
 import type { StoreParts } from "@messaging-service/testkit"
 
@@ -46,39 +46,39 @@ const tooMany = 1000
 
 it.effect("retries a free shard that it cannot take a few times a second, no more", () =>
   Effect.gen(function* () {
-    let looks = 0
+    let checks = 0
     let isLocked = true
-    const held = new Map<number, number>()
-    const locked = idOf(2) % shardCount
+    const owned = new Map<number, number>()
+    const locked = toId(2) % shardCount
     const ownership = yield* ownershipOver({
       beat: () =>
         Effect.suspend(() => {
-          if (++looks > tooMany) return Effect.never
+          if (++checks > tooMany) return Effect.never
           const shards = Array.from({ length: shardCount }, (_, shard) => ({
-            workerId: held.has(shard) ? me : null,
-            term: held.get(shard) ?? 0,
+            workerId: owned.has(shard) ? me : null,
+            term: owned.get(shard) ?? 0,
             linked: 0,
             linking: 0,
           }))
-          return Effect.succeed({ workers: [{ id: me, most: 1000, beat: looks }], shards })
+          return Effect.succeed({ workers: [{ id: me, most: 1000, beat: checks }], shards })
         }),
       takeShards: (_, shards) =>
         Effect.sync(() => {
           const free = shards.filter((shard) => !isLocked || shard !== locked)
-          for (const shard of free) held.set(shard, 1)
+          for (const shard of free) owned.set(shard, 1)
           return free.map((shard: Shard) => ({ shard, term: 1 }))
         }),
     })
-    yield* Effect.forkScoped(ownership.hold)
+    yield* Effect.forkScoped(ownership.run)
     // Polls without a pause could reach that number.
     yield* Effect.repeat(Effect.yieldNow, { times: 20_000 })
     yield* TestClock.adjust("1 second")
-    assert.isAtMost(looks, 12)
+    assert.isAtMost(checks, 12)
     assert.isTrue(ownership.owns(one))
-    assert.isFalse(ownership.owns(idOf(2)))
+    assert.isFalse(ownership.owns(toId(2)))
     isLocked = false
     yield* TestClock.adjust("1 second")
-    assert.isTrue(ownership.owns(idOf(2)))
+    assert.isTrue(ownership.owns(toId(2)))
   }),
 )
 
@@ -90,9 +90,9 @@ it.effect("logs a worker's share of numbers when it changes, and only then", () 
       let others: ReadonlyArray<LiveWorker> = []
       const ownership = yield* ownershipOver({
         beat: () => allMine([{ id: me, most: 1000, beat: 1 }, ...others]),
-        giveShards: () => Effect.void,
+        releaseShards: () => Effect.void,
       })
-      yield* Effect.forkScoped(ownership.hold)
+      yield* Effect.forkScoped(ownership.run)
       yield* TestClock.adjust("1 minute")
       const share = "Info this worker's share of numbers"
       assert.deepStrictEqual(lines, [`${share} shards=${shardCount} numbers=0 workers=1`])
@@ -109,7 +109,7 @@ it.effect("a poll of shards that fails or is interrupted ends no worker", () =>
     const ownership = yield* ownershipOver({
       beat: () => answer ?? allMine([{ id: me, most: 1000, beat: 1 }]),
     })
-    const holding = yield* Effect.forkScoped(ownership.hold)
+    const running = yield* Effect.forkScoped(ownership.run)
     yield* TestClock.adjust("1 second")
     assert.isTrue(ownership.owns(one))
     for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
@@ -120,35 +120,35 @@ it.effect("a poll of shards that fails or is interrupted ends no worker", () =>
       yield* TestClock.adjust("10 seconds")
       assert.isTrue(ownership.owns(one))
     }
-    yield* Fiber.interrupt(holding)
+    yield* Fiber.interrupt(running)
     assert.isFalse(ownership.owns(one))
   }),
 )
 
 it.effect("asks an absent store every second and a half, also after watching others", () =>
   Effect.gen(function* () {
-    let looks = 0
-    let isAway = false
+    let checks = 0
+    let isUnavailable = false
     const ownership = yield* ownershipOver({
       beat: () =>
         Effect.suspend(() => {
-          looks++
-          if (isAway) {
+          checks++
+          if (isUnavailable) {
             return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
           }
           return allMine([
-            { id: me, most: 1000, beat: looks },
-            { id: 2 as WorkerId, most: 0, beat: looks },
+            { id: me, most: 1000, beat: checks },
+            { id: 2 as WorkerId, most: 0, beat: checks },
           ])
         }),
     })
-    yield* Effect.forkScoped(ownership.hold)
+    yield* Effect.forkScoped(ownership.run)
     yield* TestClock.adjust("3 seconds")
-    isAway = true
-    looks = 0
+    isUnavailable = true
+    checks = 0
     yield* TestClock.adjust("60 seconds")
-    assert.isAtLeast(looks, 30)
-    assert.isAtMost(looks, 42)
+    assert.isAtLeast(checks, 30)
+    assert.isAtMost(checks, 42)
   }),
 )
 
@@ -156,7 +156,7 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
   Effect.gen(function* () {
     const joined: Array<WorkerId> = []
     const left: Array<WorkerId> = []
-    const held = new Map<Shard, WorkerId>()
+    const owned = new Map<Shard, WorkerId>()
     const ownership = yield* ownershipOver({
       addWorker: () =>
         Effect.sync(() => {
@@ -168,7 +168,7 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
         Effect.sync(() => ({
           workers: [{ id, most: 1000, beat: 1 }],
           shards: Array.from({ length: shardCount }, (_, shard) => ({
-            workerId: held.get(shard as Shard) ?? null,
+            workerId: owned.get(shard as Shard) ?? null,
             term: joined.length,
             linked: 0,
             linking: 0,
@@ -176,24 +176,24 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
         })),
       takeShards: (id, shards) =>
         Effect.sync(() => {
-          for (const shard of shards) held.set(shard, id)
+          for (const shard of shards) owned.set(shard, id)
           return shards.map((shard) => ({ shard, term: joined.length }))
         }),
       removeWorker: (id) =>
         Effect.sync(() => {
           left.push(id)
-          held.clear()
+          owned.clear()
         }),
     })
     for (const time of [1, 2, 3]) {
-      const holding = yield* Effect.forkScoped(ownership.hold)
+      const running = yield* Effect.forkScoped(ownership.run)
       yield* TestClock.adjust("1 second")
       assert.isTrue(ownership.owns(one))
       assert.lengthOf(joined, time)
-      yield* Fiber.interrupt(holding)
+      yield* Fiber.interrupt(running)
       assert.isFalse(ownership.owns(one))
       assert.deepStrictEqual(left, joined)
-      assert.strictEqual(held.size, 0)
+      assert.strictEqual(owned.size, 0)
     }
   }),
 )
@@ -205,12 +205,12 @@ it.effect("work that is interrupted anywhere leaves no use behind that keeps a s
       beat: () => allMine([{ id: me, most: 1000, beat: 1 }]),
       removeWorker: () => Effect.sync(() => void (isRemoved = true)),
     })
-    const holding = yield* Effect.forkScoped(ownership.hold)
+    const running = yield* Effect.forkScoped(ownership.run)
     yield* TestClock.adjust("1 second")
     yield* interruptEverywhere(ownership.whileOwned(one, Effect.yieldNow), () =>
       Effect.sync(() => assert.isTrue(ownership.owns(one))),
     )
-    yield* Effect.forkChild(Fiber.interrupt(holding))
+    yield* Effect.forkChild(Fiber.interrupt(running))
     yield* TestClock.adjust("10 seconds")
     assert.isTrue(isRemoved)
   }),

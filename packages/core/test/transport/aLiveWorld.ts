@@ -11,16 +11,16 @@ import type { AfterClose, LiveNumbersOptions, LiveSettings } from "../../src/ser
 import type { LiveConnection, TransportEvent } from "../../src/store/Transport.ts"
 import { NumberOwnership } from "../../src/service/NumberOwnership.ts"
 import { SessionVault } from "../../src/service/Sessions.ts"
-import type { KeptSession, Owned } from "../../src/model/Shards.ts"
+import type { StoredSession, Owned } from "../../src/model/Shards.ts"
 
 export const second = 1000
 export const minute = 60 * second
 export const day = 24 * 60 * minute
 
-export const idOf = (place: number) => place as NumberId
+export const toId = (index: number) => index as NumberId
 
 /** The first of all numbers. */
-export const one = idOf(1)
+export const one = toId(1)
 
 export const settings: LiveSettings = {
   firstPauseMillis: second,
@@ -32,7 +32,7 @@ export const settings: LiveSettings = {
 
 export const again: AfterClose = { _tag: "Again" }
 
-const newSession = (numberId: NumberId): KeptSession => ({
+const newSession = (numberId: NumberId): StoredSession => ({
   numberId,
   platform: "whatsapp",
   status: "connected",
@@ -43,13 +43,13 @@ const newSession = (numberId: NumberId): KeptSession => ({
   proxy: null,
 })
 
-interface FarConnection extends LiveConnection {
+interface RemoteConnection extends LiveConnection {
   readonly numberId: NumberId
 }
 
-interface Away {
+interface Outages {
   /** The remote server opens no connection. */
-  far: boolean | "refuses"
+  remote: boolean | "refuses"
   /** The store does not answer, or fails like this. */
   store: boolean | Effect.Effect<never>
   /** This worker has no number. */
@@ -57,57 +57,57 @@ interface Away {
 }
 
 export const aLiveWorld = () => {
-  const kept = new Map<NumberId, KeptSession>()
+  const stored = new Map<NumberId, StoredSession>()
   const credentials = new Map<NumberId, string>()
-  const begun = new Map<NumberId, Array<number>>()
+  const started = new Map<NumberId, Array<number>>()
   const ends = new Map<NumberId, Queue.Queue<AfterClose>>()
   const proxies = new Map<NumberId, string>()
   const open = new Set<NumberId>()
   const trimmed: Array<string> = []
   const loggedOut: Array<NumberId> = []
-  const told: Array<TransportEvent> = []
+  const reported: Array<TransportEvent> = []
   const counts = new Set<(keys: number) => void>()
-  const away: Away = { far: false, store: false, owner: false }
+  const outages: Outages = { remote: false, store: false, owner: false }
   let over = Deferred.makeUnsafe<void>()
   const [all, none]: [Owned, Owned] = ["all", { of: 1, shards: [] }]
 
   const answer = <A>(what: () => A) =>
     Effect.suspend((): Effect.Effect<A, StoreUnavailable> => {
-      if (away.store === false) return Effect.sync(what)
-      return away.store === true
+      if (outages.store === false) return Effect.sync(what)
+      return outages.store === true
         ? Effect.fail(new StoreUnavailable({ operation: "sessions", cause: "away" }))
-        : away.store
+        : outages.store
     })
-  const endsOf = (numberId: NumberId) => {
+  const getEnds = (numberId: NumberId) => {
     const known = ends.get(numberId)
     if (known !== undefined) return Effect.succeed(known)
-    return Effect.tap(Queue.unbounded<AfterClose>(), (made) =>
-      Effect.sync(() => ends.set(numberId, made)),
+    return Effect.tap(Queue.unbounded<AfterClose>(), (created) =>
+      Effect.sync(() => ends.set(numberId, created)),
     )
   }
 
   const services = Layer.mergeAll(
     Layer.mock(SessionVault, {
-      list: answer(() => [...kept.values()]),
+      list: answer(() => [...stored.values()]),
       credentials: (numberId) =>
         Effect.flatMap(
           answer(() => credentials.get(numberId) ?? null),
           (text) => (text === "unreadable" ? Effect.fail(new CannotOpen()) : Effect.succeed(text)),
         ),
-      trim: (numberId, type, most) =>
-        answer(() => void trimmed.push(`${numberId}: ${most} of ${type}`)),
+      trim: (numberId, type, max) =>
+        answer(() => void trimmed.push(`${numberId}: ${max} of ${type}`)),
       leave: (numberId) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           answer(() => {
-            const known = kept.get(numberId)
+            const known = stored.get(numberId)
             if (known !== undefined) {
-              kept.set(numberId, { ...known, leavingSince: known.leavingSince ?? now })
+              stored.set(numberId, { ...known, leavingSince: known.leavingSince ?? now })
             }
           }),
         ),
       wipe: (numberId) =>
         answer(() => {
-          kept.delete(numberId)
+          stored.delete(numberId)
           credentials.delete(numberId)
         }),
     }),
@@ -119,17 +119,17 @@ export const aLiveWorld = () => {
         }),
     }),
     Layer.mock(NumberOwnership, {
-      owned: Effect.sync(() => (away.owner ? none : all)),
-      owns: () => !away.owner,
-      finishes: () => !away.owner,
+      owned: Effect.sync(() => (outages.owner ? none : all)),
+      owns: () => !outages.owner,
+      finishes: () => !outages.owner,
       whileOwned: (_, use) =>
-        away.owner
+        outages.owner
           ? Effect.succeedNone
           : Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),
     }),
   )
 
-  const connect: LiveNumbersOptions<FarConnection, unknown>["connect"] = (
+  const connect: LiveNumbersOptions<RemoteConnection, unknown>["connect"] = (
     { numberId },
     connecting,
   ) =>
@@ -139,59 +139,59 @@ export const aLiveWorld = () => {
       yield* connecting.ready
       counts.add(connecting.wrote)
       const now = yield* Clock.currentTimeMillis
-      begun.set(numberId, [...(begun.get(numberId) ?? []), now])
-      if (away.far !== false) return { ...again, isRefused: away.far === "refuses" }
+      started.set(numberId, [...(started.get(numberId) ?? []), now])
+      if (outages.remote !== false) return { ...again, isRefused: outages.remote === "refuses" }
       yield* Effect.acquireRelease(
         Effect.sync(() => open.add(numberId)),
         () => Effect.sync(() => open.delete(numberId)),
       )
       const connection = { numberId, over: Deferred.makeUnsafe<void>(), lastWordAt: () => now }
       yield* connecting.opened(connection, `49151${numberId}`)
-      return yield* Queue.take(yield* endsOf(numberId))
+      return yield* Queue.take(yield* getEnds(numberId))
     })
 
   return {
-    away,
+    away: outages,
     credentials,
     loggedOut,
-    kept,
+    stored,
     /** Numbers whose connection is open. */
     open,
     proxies,
     /** Everything that a listener heard, oldest first. */
-    told,
+    reported,
     trimmed,
     /** When each connection of the number began, in service time. */
-    begunOf: (numberId: NumberId): ReadonlyArray<number> => begun.get(numberId) ?? [],
+    startedFor: (numberId: NumberId): ReadonlyArray<number> => started.get(numberId) ?? [],
     /** Gives the number a session, or another one. */
-    keep: (numberId: NumberId, change: Partial<KeptSession> = {}) => {
-      kept.set(numberId, { ...(kept.get(numberId) ?? newSession(numberId)), ...change })
+    keep: (numberId: NumberId, change: Partial<StoredSession> = {}) => {
+      stored.set(numberId, { ...(stored.get(numberId) ?? newSession(numberId)), ...change })
       if (!credentials.has(numberId)) credentials.set(numberId, "session")
     },
     /** The remote server ends the number's connection, or the next one that is opened. */
     end: (numberId: NumberId, after: AfterClose) =>
-      Effect.flatMap(endsOf(numberId), (queue) => Queue.offer(queue, after)),
+      Effect.flatMap(getEnds(numberId), (queue) => Queue.offer(queue, after)),
     /** Gives all numbers to another worker, or back to this one. */
-    move: (isAway: boolean) =>
+    move: (isUnavailable: boolean) =>
       Effect.sync(() => {
-        away.owner = isAway
-        if (isAway) Deferred.doneUnsafe(over, Effect.void)
+        outages.owner = isUnavailable
+        if (isUnavailable) Deferred.doneUnsafe(over, Effect.void)
         else over = Deferred.makeUnsafe()
       }),
     /** Makes each connected number write so many keys. */
     wrote: (keys: number) => {
       for (const count of counts) count(keys)
     },
-    takeAll: (event: TransportEvent) => Effect.sync(() => void told.push(event)),
+    takeAll: (event: TransportEvent) => Effect.sync(() => void reported.push(event)),
     /** The transport, over a vault and an ownership of its own. */
     numbers: (
-      options: Partial<LiveNumbersOptions<FarConnection, unknown>> = {},
+      options: Partial<LiveNumbersOptions<RemoteConnection, unknown>> = {},
     ): Effect.Effect<
-      Effect.Success<ReturnType<typeof makeLiveNumbers<FarConnection, unknown>>>,
+      Effect.Success<ReturnType<typeof makeLiveNumbers<RemoteConnection, unknown>>>,
       never,
       Scope.Scope
     > =>
-      makeLiveNumbers<FarConnection, unknown>({
+      makeLiveNumbers<RemoteConnection, unknown>({
         platform: "whatsapp",
         settings,
         keptKeys: { session: 100 },

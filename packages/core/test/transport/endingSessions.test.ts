@@ -4,7 +4,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { aLiveWorld, again, day, idOf, listening, minute, one, second } from "./aLiveWorld.ts"
+import { aLiveWorld, again, day, toId, listening, minute, one, second } from "./aLiveWorld.ts"
 
 it.effect("keeps a log-out while the remote server is away, and does it once it is back", () =>
   Effect.gen(function* () {
@@ -21,19 +21,19 @@ it.effect("keeps a log-out while the remote server is away, and does it once it 
           true,
         ),
     })
-    world.away.far = true
+    world.away.remote = true
     yield* world.end(one, again)
     world.keep(one, { removed: true })
     yield* TestClock.adjust("1 hour")
     assert.isTrue(world.credentials.has(one))
     // The time of leaving is stored, also for another process.
-    assert.isAtMost(world.kept.get(one)?.leavingSince ?? Infinity, 5 * second)
+    assert.isAtMost(world.stored.get(one)?.leavingSince ?? Infinity, 5 * second)
     assert.deepStrictEqual(world.loggedOut, [])
     // Nothing is sent over it, and nothing is reported of it.
     assert.isNull(yield* numbers.open(one))
     assert.deepStrictEqual(yield* numbers.reports, [])
-    assert.lengthOf(world.told, 1)
-    world.away.far = false
+    assert.lengthOf(world.reported, 1)
+    world.away.remote = false
     yield* TestClock.adjust("10 minutes")
     assert.deepStrictEqual(world.loggedOut, [one])
     assert.isFalse(world.credentials.has(one))
@@ -46,7 +46,7 @@ it.effect("forgets a session that could not be logged out for 30 days", () =>
     const world = aLiveWorld()
     // In five minutes it will be 30 days.
     world.keep(one, { removed: true, leavingSince: 5 * minute - 30 * day })
-    world.away.far = true
+    world.away.remote = true
     yield* listening(world)
     yield* TestClock.adjust("4 minutes")
     assert.isTrue(world.credentials.has(one))
@@ -59,7 +59,7 @@ it.effect("forgets a session that could not be logged out for 30 days", () =>
 it.effect("reconnects a given-up number that then leaves once more, to log out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    const [heard, refused] = [idOf(1), idOf(2)]
+    const [heard, refused] = [toId(1), toId(2)]
     for (const id of [heard, refused]) world.keep(id)
     yield* listening(world)
     for (const id of [heard, refused]) {
@@ -72,7 +72,7 @@ it.effect("reconnects a given-up number that then leaves once more, to log out",
     assert.deepStrictEqual(world.loggedOut, [heard])
     assert.isFalse(world.credentials.has(heard))
     // Not in a loop.
-    assert.lengthOf(world.begunOf(refused), 2)
+    assert.lengthOf(world.startedFor(refused), 2)
     assert.isTrue(world.credentials.has(refused))
   }),
 )
@@ -122,20 +122,20 @@ it.effect("a login is not a session: it is not connected, and ended before it is
             : null,
       },
     })
-    assert.lengthOf(world.begunOf(one), 0)
+    assert.lengthOf(world.startedFor(one), 0)
     assert.isNull(yield* numbers.open(one))
     world.credentials.set(one, "session")
     yield* TestClock.adjust("4 seconds")
-    assert.lengthOf(world.begunOf(one), 1)
+    assert.lengthOf(world.startedFor(one), 1)
     // Once it was given up, a new login is found by itself.
     yield* world.end(one, { _tag: "Stop", reason: "logged_out", wipe: true })
     yield* TestClock.adjust("4 seconds")
     assert.isNull(numbers.status(one))
     world.keep(one)
     yield* TestClock.adjust("4 seconds")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
     assert.deepStrictEqual(ended, [])
-    const [leaving, old] = [idOf(2), idOf(3)]
+    const [leaving, old] = [toId(2), toId(3)]
     world.credentials.set(leaving, "login").set(old, "login of old")
     world.keep(leaving, { removed: true })
     world.keep(old)

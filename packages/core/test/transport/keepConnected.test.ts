@@ -4,11 +4,11 @@ import { Deferred, Effect, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { heard } from "../Heard.ts"
 import { makeReconnectPauses } from "../../src/store/Transport.ts"
-import { aLiveWorld, again, idOf, minute, one, second, settings } from "./aLiveWorld.ts"
+import { aLiveWorld, again, toId, minute, one, second, settings } from "./aLiveWorld.ts"
 
 /** Between one moment and the next. */
-const gaps = (moments: ReadonlyArray<number>) =>
-  moments.slice(1).map((moment, place) => moment - (moments[place] ?? 0))
+const gaps = (instants: ReadonlyArray<number>) =>
+  instants.slice(1).map((instant, index) => instant - (instants[index] ?? 0))
 
 /** A connected number and its transport. */
 const connected = Effect.gen(function* () {
@@ -25,7 +25,7 @@ it.effect(
   "pauses double, at most to 15 s without an answer, and are drawn from their upper half",
   () =>
     Effect.sync(() => {
-      const pausesOf = (isRefused: boolean, drawn: number) => {
+      const drawPauses = (isRefused: boolean, drawn: number) => {
         const { next } = makeReconnectPauses({ first: 1000, longest: 300_000 })
         return Array.from({ length: 12 }, () => next(isRefused, drawn) / second)
       }
@@ -36,22 +36,22 @@ it.effect(
         [true, refused],
       ] as const) {
         assert.deepStrictEqual(
-          pausesOf(isRefused, 0),
+          drawPauses(isRefused, 0),
           whole.map((pause) => pause / 2),
         )
-        assert.deepStrictEqual(pausesOf(isRefused, 1), whole)
+        assert.deepStrictEqual(drawPauses(isRefused, 1), whole)
       }
     }),
 )
 
 /** A number whose remote server has not let it connect for half an hour. */
-const keptAway = (isRefused: boolean) =>
+const suspended = (isRefused: boolean) =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected
-    world.away.far = isRefused ? "refuses" : true
+    world.away.remote = isRefused ? "refuses" : true
     yield* world.end(one, { _tag: "Again", isRefused })
     yield* TestClock.adjust("30 minutes")
-    return { numbers, world, pauses: gaps(world.begunOf(one).slice(1)) }
+    return { numbers, world, pauses: gaps(world.startedFor(one).slice(1)) }
   })
 
 /** Whether each pause is within the upper half of these. */
@@ -64,19 +64,19 @@ const assertPauses = (pauses: ReadonlyArray<number>, whole: ReadonlyArray<number
 
 it.effect("asks a remote server that does not answer every 15 s, and reports it after a time", () =>
   Effect.gen(function* () {
-    const { numbers, pauses, world } = yield* keptAway(false)
+    const { numbers, pauses, world } = yield* suspended(false)
     assertPauses(pauses, [2, 4, 8, ...pauses.slice(3).map(() => 15)])
     const { reason, reconnects, state } = numbers.status(one) ?? {}
     assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
-    assert.strictEqual(reconnects, world.begunOf(one).length)
-    assert.deepStrictEqual(world.told[1], {
+    assert.strictEqual(reconnects, world.startedFor(one).length)
+    assert.deepStrictEqual(world.reported[1], {
       _tag: "ConnectionChanged",
       numberId: one,
       status: "disconnected",
       phone: null,
       reason: "connection_lost",
     })
-    world.away.far = false
+    world.away.remote = false
     yield* TestClock.adjust("15 seconds")
     assert.strictEqual(numbers.status(one)?.state, "connected")
   }),
@@ -84,17 +84,17 @@ it.effect("asks a remote server that does not answer every 15 s, and reports it 
 
 it.effect("asks a remote server that refuses less and less often", () =>
   Effect.gen(function* () {
-    const { pauses } = yield* keptAway(true)
+    const { pauses } = yield* suspended(true)
     assertPauses(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
   }),
 )
 
 it.effect("a refusal after a silence is asked again as soon as the first one", () =>
   Effect.gen(function* () {
-    const { world } = yield* keptAway(false)
-    world.away.far = "refuses"
+    const { world } = yield* suspended(false)
+    world.away.remote = "refuses"
     yield* TestClock.adjust("15 seconds")
-    world.away.far = false
+    world.away.remote = false
     // The fourth pause at most: counted on from the silence, it would be minutes.
     yield* TestClock.adjust("16 seconds")
     assert.isTrue(world.open.has(one))
@@ -107,10 +107,10 @@ it.effect("logs when a number connects, is lost, and waits at the remote server'
     lines,
     Effect.gen(function* () {
       const { world } = yield* connected
-      world.away.far = true
+      world.away.remote = true
       yield* world.end(one, again)
       yield* TestClock.adjust("1 minute")
-      world.away.far = false
+      world.away.remote = false
       yield* TestClock.adjust("5 minutes")
       yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
       yield* TestClock.adjust("1 second")
@@ -135,12 +135,12 @@ it.effect("a connection that lasted a minute resets the pauses", () =>
       yield* world.end(one, again)
       yield* TestClock.adjust("50 seconds")
     }
-    assert.isAbove(gaps(world.begunOf(one))[5] ?? 0, 15 * second)
+    assert.isAbove(gaps(world.startedFor(one))[5] ?? 0, 15 * second)
     yield* TestClock.adjust("70 seconds")
-    const before = world.begunOf(one).length
+    const before = world.startedFor(one).length
     yield* world.end(one, again)
     yield* TestClock.adjust("1 second")
-    assert.lengthOf(world.begunOf(one), before + 1)
+    assert.lengthOf(world.startedFor(one), before + 1)
   }),
 )
 
@@ -149,12 +149,12 @@ it.effect("a requested restart comes at once, and a second one in a row waits", 
     const { world } = yield* connected
     yield* world.end(one, { _tag: "Restart" })
     yield* TestClock.adjust("200 millis")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
     yield* world.end(one, { _tag: "Restart" })
     yield* TestClock.adjust("900 millis")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
     yield* TestClock.adjust("2 seconds")
-    assert.lengthOf(world.begunOf(one), 3)
+    assert.lengthOf(world.startedFor(one), 3)
   }),
 )
 
@@ -162,36 +162,36 @@ it.effect("reports a library that reconnects by itself once it was away for long
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
-    const says = yield* Queue.unbounded<"opened" | "lost">()
+    const reports = yield* Queue.unbounded<"opened" | "lost">()
     const numbers = yield* world.numbers({
       connect: ({ numberId }, connecting) =>
         Effect.forever(
           Effect.gen(function* () {
             const over = yield* Deferred.make<void>()
             const connection = { numberId, over, lastWordAt: () => null }
-            if ((yield* Queue.take(says)) === "lost") yield* connecting.lost
+            if ((yield* Queue.take(reports)) === "lost") yield* connecting.lost
             else yield* connecting.opened(connection, "4915112345678")
           }),
         ),
     })
     yield* Effect.forkScoped(numbers.listen(world.takeAll))
-    const told = () =>
-      world.told.flatMap((event) => (event._tag === "ConnectionChanged" ? event.status : []))
-    yield* Queue.offer(says, "opened")
+    const reportedStatuses = () =>
+      world.reported.flatMap((event) => (event._tag === "ConnectionChanged" ? event.status : []))
+    yield* Queue.offer(reports, "opened")
     const first = yield* numbers.open(one)
     for (const event of ["lost", "opened", "lost", "lost"] as const) {
-      yield* Queue.offer(says, event)
+      yield* Queue.offer(reports, event)
       yield* TestClock.adjust("9 minutes")
     }
     assert.isTrue(first !== null && typeof first !== "string" && Deferred.isDoneUnsafe(first.over))
     // The first time it returned within ten minutes.
-    assert.deepStrictEqual(told(), ["connected", "connected", "disconnected"])
+    assert.deepStrictEqual(reportedStatuses(), ["connected", "connected", "disconnected"])
     const { reason, reconnects, state } = numbers.status(one) ?? {}
     assert.deepStrictEqual([state, reason, reconnects], ["waiting", "connection_lost", 2])
-    yield* Queue.offer(says, "opened")
+    yield* Queue.offer(reports, "opened")
     assert.notStrictEqual(yield* numbers.open(one), first)
     yield* TestClock.adjust("1 hour")
-    assert.strictEqual(told().at(-1), "connected")
+    assert.strictEqual(reportedStatuses().at(-1), "connected")
   }),
 )
 
@@ -200,12 +200,12 @@ it.effect("keeps and reports the remote server's own pause in full", () =>
     const { numbers, world } = yield* connected
     yield* world.end(one, { _tag: "Pause", reason: "banned", millis: 90 * minute })
     yield* TestClock.adjust("89 minutes")
-    assert.lengthOf(world.begunOf(one), 1)
+    assert.lengthOf(world.startedFor(one), 1)
     assert.strictEqual(numbers.status(one)?.reason, "banned")
     assert.strictEqual(yield* numbers.open(one), "banned")
-    assert.deepInclude(world.told.at(-1), { status: "disconnected", reason: "banned" })
+    assert.deepInclude(world.reported.at(-1), { status: "disconnected", reason: "banned" })
     yield* TestClock.adjust("1 minute")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
   }),
 )
 
@@ -214,33 +214,33 @@ it.effect("does not reconnect a given-up number until an operator retries it", (
     const { numbers, world } = yield* connected
     yield* world.end(one, { _tag: "Stop", reason: "replaced", wipe: false })
     yield* TestClock.adjust("1 hour")
-    assert.lengthOf(world.begunOf(one), 1)
-    assert.deepInclude(world.told.at(-1), { status: "disconnected", reason: "replaced" })
+    assert.lengthOf(world.startedFor(one), 1)
+    assert.deepInclude(world.reported.at(-1), { status: "disconnected", reason: "replaced" })
     assert.strictEqual(numbers.status(one)?.state, "disconnected")
     assert.strictEqual(yield* numbers.open(one), "replaced")
     assert.isTrue(world.credentials.has(one))
     world.keep(one, { reason: "connection_lost" })
     yield* TestClock.adjust("4 seconds")
-    assert.lengthOf(world.begunOf(one), 2)
+    assert.lengthOf(world.startedFor(one), 2)
   }),
 )
 
 it.effect("does not connect a number while its ownership is in doubt", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    for (const place of [1, 2]) world.keep(idOf(place))
+    for (const index of [1, 2]) world.keep(toId(index))
     const numbers = yield* world.numbers({ settings: { ...settings, startsAtOnce: 1 } })
     yield* Effect.forkScoped(numbers.listen(world.takeAll))
     yield* TestClock.adjust("100 millis")
-    assert.deepStrictEqual([...world.open], [idOf(1)])
+    assert.deepStrictEqual([...world.open], [toId(1)])
     // As after the worker was frozen: another may have taken it unnoticed.
     world.away.owner = true
     yield* TestClock.adjust("140 millis")
-    assert.deepStrictEqual(world.begunOf(idOf(2)), [])
+    assert.deepStrictEqual(world.startedFor(toId(2)), [])
     world.away.owner = false
     yield* TestClock.adjust("1 second")
-    assert.deepStrictEqual([...world.open], [1, 2].map(idOf))
-    assert.lengthOf(world.begunOf(idOf(2)), 1)
+    assert.deepStrictEqual([...world.open], [1, 2].map(toId))
+    assert.lengthOf(world.startedFor(toId(2)), 1)
   }),
 )
 
@@ -250,11 +250,11 @@ it.effect("a worker in doubt about its number reports an end once the doubt is o
     world.away.owner = true
     yield* world.end(one, { _tag: "Stop", reason: "replaced", wipe: false })
     yield* TestClock.adjust("100 millis")
-    assert.lengthOf(world.told, 1)
+    assert.lengthOf(world.reported, 1)
     world.away.owner = false
     yield* TestClock.adjust("1 second")
     assert.strictEqual(numbers.status(one)?.state, "disconnected")
-    assert.deepInclude(world.told[1], { status: "disconnected", reason: "replaced" })
+    assert.deepInclude(world.reported[1], { status: "disconnected", reason: "replaced" })
   }),
 )
 
@@ -264,12 +264,12 @@ it.effect("wipes a worthless session once it is reported, however often that fai
     world.away.store = true
     yield* world.end(one, { _tag: "Stop", reason: "logged_out", wipe: true })
     yield* TestClock.adjust("10 seconds")
-    assert.deepInclude(world.told.at(-1), { reason: "logged_out" })
+    assert.deepInclude(world.reported.at(-1), { reason: "logged_out" })
     assert.isTrue(world.credentials.has(one))
     world.away.store = false
     yield* TestClock.adjust("1 second")
     assert.isFalse(world.credentials.has(one))
-    assert.lengthOf(world.begunOf(one), 1)
+    assert.lengthOf(world.startedFor(one), 1)
     assert.strictEqual(numbers.status(one)?.reason, "logged_out")
   }),
 )
@@ -277,7 +277,7 @@ it.effect("wipes a worthless session once it is reported, however often that fai
 it.effect("500 numbers take more than a second to connect, however fast each of them is", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    for (let place = 1; place <= 500; place++) world.keep(idOf(place))
+    for (let index = 1; index <= 500; index++) world.keep(toId(index))
     const numbers = yield* world.numbers()
     yield* Effect.forkScoped(numbers.listen(world.takeAll))
     yield* TestClock.adjust("1 second")
@@ -291,15 +291,15 @@ it.effect("500 numbers take more than a second to connect, however fast each of 
 it.effect("a permit whose connection fails is free for the next one", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
-    for (const place of [1, 2]) world.keep(idOf(place))
+    for (const index of [1, 2]) world.keep(toId(index))
     const numbers = yield* world.numbers({
       settings: { ...settings, startsAtOnce: 1 },
     })
-    world.away.far = true
+    world.away.remote = true
     yield* Effect.forkScoped(numbers.listen(world.takeAll))
     yield* TestClock.adjust("1 second")
     assert.deepStrictEqual(
-      [1, 2].map((place) => world.begunOf(idOf(place)).length > 0),
+      [1, 2].map((index) => world.startedFor(toId(index)).length > 0),
       [true, true],
     )
   }),

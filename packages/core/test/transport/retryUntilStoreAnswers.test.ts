@@ -5,16 +5,16 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/model/Refusal.ts"
 import { CannotOpen } from "../../src/model/Secrets.ts"
 import { NumberMoved } from "../../src/service/NumberOwnership.ts"
-import { makeHold, retryUntilStoreAnswers } from "../../src/service/Hold.ts"
+import { makeSessionAccess, retryUntilStoreAnswers } from "../../src/service/SessionAccess.ts"
 import { one } from "./aLiveWorld.ts"
 
 /** A store that fails so often, and then answers. */
 const answersAfter = (failures: number) => {
-  let asked = 0
+  let requests = 0
   return {
-    asked: () => asked,
+    requests: () => requests,
     work: Effect.suspend(() =>
-      ++asked > failures
+      ++requests > failures
         ? Effect.void
         : Effect.fail(new StoreUnavailable({ operation: "write", cause: "away" })),
     ),
@@ -28,12 +28,12 @@ const moved: Effect.Effect<never, StoreUnavailable | NumberMoved> = Effect.fail(
 it.effect("asks a store until it answers, even that a number moved or a value does not open", () =>
   Effect.gen(function* () {
     const store = answersAfter(40)
-    const asking = yield* Effect.forkChild(retryUntilStoreAnswers(store.work))
+    const requesting = yield* Effect.forkChild(retryUntilStoreAnswers(store.work))
     yield* TestClock.adjust("9 seconds")
-    assert.isUndefined(asking.pollUnsafe())
+    assert.isUndefined(requesting.pollUnsafe())
     yield* TestClock.adjust("1 second")
-    assert.isDefined(asking.pollUnsafe())
-    assert.strictEqual(store.asked(), 41)
+    assert.isDefined(requesting.pollUnsafe())
+    assert.strictEqual(store.requests(), 41)
     const sealed = Effect.fail(new CannotOpen())
     const answers = Effect.all([
       Effect.flip(retryUntilStoreAnswers(moved)),
@@ -51,46 +51,46 @@ it.effect("asks a store until it answers, even that a number moved or a value do
 it.effect("a write that another worker's ownership prevents never continues", () =>
   Effect.gen(function* () {
     let isOwned = true
-    const hold = makeHold(() => isOwned)
-    const refused = yield* Effect.forkChild(hold.write(moved))
+    const access = makeSessionAccess(() => isOwned)
+    const refused = yield* Effect.forkChild(access.write(moved))
     isOwned = false
     const store = answersAfter(0)
-    const late = yield* Effect.forkChild(hold.write(store.work))
+    const late = yield* Effect.forkChild(access.write(store.work))
     yield* TestClock.adjust("1 minute")
     assert.deepStrictEqual([refused.pollUnsafe(), late.pollUnsafe()], [undefined, undefined])
-    assert.strictEqual(store.asked(), 0)
+    assert.strictEqual(store.requests(), 0)
   }),
 )
 
 it.effect("a write that waits out a doubt happens once, when the worker is sure again", () =>
   Effect.gen(function* () {
     let isOwned = false
-    const hold = makeHold(() => isOwned)
+    const access = makeSessionAccess(() => isOwned)
     const store = answersAfter(0)
     const write = Effect.suspend(() => (isOwned ? store.work : moved))
-    const early = yield* Effect.forkChild(hold.write(write))
+    const early = yield* Effect.forkChild(access.write(write))
     yield* TestClock.adjust("2 seconds")
     assert.isUndefined(early.pollUnsafe())
     isOwned = true
     yield* TestClock.adjust("1 second")
     assert.isDefined(early.pollUnsafe())
     // The doubt may come between the check and the write.
-    let asked = 0
-    const doubted = Effect.suspend(() => (asked++ === 0 ? moved : store.work))
-    const late = yield* Effect.forkChild(hold.write(doubted))
+    let requests = 0
+    const doubted = Effect.suspend(() => (requests++ === 0 ? moved : store.work))
+    const late = yield* Effect.forkChild(access.write(doubted))
     yield* TestClock.adjust("1 second")
     assert.isDefined(late.pollUnsafe())
-    assert.strictEqual(store.asked(), 2)
+    assert.strictEqual(store.requests(), 2)
   }),
 )
 
 it.effect("reads and writes that meet an absent store in doubt go on once both are over", () =>
   Effect.gen(function* () {
     let isOwned = true
-    const hold = makeHold(() => isOwned)
+    const access = makeSessionAccess(() => isOwned)
     const [stored, written] = [answersAfter(2), answersAfter(2)]
-    const reading = yield* Effect.forkChild(hold.read(stored.work))
-    const writing = yield* Effect.forkChild(hold.write(written.work))
+    const reading = yield* Effect.forkChild(access.read(stored.work))
+    const writing = yield* Effect.forkChild(access.write(written.work))
     yield* TestClock.adjust("1 millis")
     isOwned = false
     yield* TestClock.adjust("1 minute")
@@ -105,29 +105,29 @@ it.effect("reads and writes that meet an absent store in doubt go on once both a
 it.effect("a write that waited in doubt is dropped when the connection ends", () =>
   Effect.gen(function* () {
     let isOwned = false
-    const hold = makeHold(() => isOwned)
+    const access = makeSessionAccess(() => isOwned)
     const store = answersAfter(0)
-    const waiting = yield* Effect.forkChild(hold.write(store.work))
+    const waiting = yield* Effect.forkChild(access.write(store.work))
     yield* TestClock.adjust("1 second")
-    hold.letGo()
+    access.letGo()
     isOwned = true
     yield* TestClock.adjust("1 minute")
     assert.isUndefined(waiting.pollUnsafe())
-    assert.strictEqual(store.asked(), 0)
+    assert.strictEqual(store.requests(), 0)
   }),
 )
 
 it.effect("nothing is written once the connection is over, and nothing waits for it", () =>
   Effect.gen(function* () {
-    const hold = makeHold(() => true)
-    const away = answersAfter(Infinity)
-    const reading = yield* Effect.forkChild(Effect.exit(hold.read(away.work)))
+    const access = makeSessionAccess(() => true)
+    const unavailable = answersAfter(Infinity)
+    const reading = yield* Effect.forkChild(Effect.exit(access.read(unavailable.work)))
     yield* TestClock.adjust("1 minute")
     assert.isUndefined(reading.pollUnsafe())
-    hold.letGo()
+    access.letGo()
     const store = answersAfter(0)
-    yield* hold.write(store.work)
-    assert.strictEqual(store.asked(), 0)
+    yield* access.write(store.work)
+    assert.strictEqual(store.requests(), 0)
     yield* TestClock.adjust("1 second")
     assert.isDefined(reading.pollUnsafe())
   }),

@@ -190,7 +190,7 @@ describe("a call", () => {
         timeoutMillis: 15_000,
         connectTimeoutMillis: 5000,
         maximumBytes: 16_384,
-        keptBytes: 1024,
+        storedBytes: 1024,
       })
     }),
   )

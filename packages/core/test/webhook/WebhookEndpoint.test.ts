@@ -56,9 +56,9 @@ describe("POST /webhooks", () => {
     "https://168.63.129.16/",
     "https://example.com:25/",
     "https://",
-  ])("refuses %s as invalid_webhook_url", (given) =>
+  ])("refuses %s as invalid_webhook_url", (text) =>
     Effect.sync(() => {
-      const { code, status, field } = refusal({ url: given })
+      const { code, status, field } = refusal({ url: text })
       assert.deepStrictEqual([code, status, field], ["invalid_webhook_url", 422, "url"])
     }),
   )
@@ -120,8 +120,8 @@ describe("POST /webhooks", () => {
   it.effect("ALLOW_PRIVATE_TARGETS permits http and private addresses", () =>
     Effect.sync(() => {
       const lenient = endpointRequestParser({ allowPrivate: true })
-      for (const given of ["http://127.0.0.1:8080/hook", "http://localhost/", "https://[::1]/"]) {
-        assert.strictEqual(accepted({ url: given }, lenient).url, given)
+      for (const text of ["http://127.0.0.1:8080/hook", "http://localhost/", "https://[::1]/"]) {
+        assert.strictEqual(accepted({ url: text }, lenient).url, text)
       }
       assert.strictEqual(refusal({ url: "ftp://a.b" }, lenient).code, "invalid_webhook_url")
     }),

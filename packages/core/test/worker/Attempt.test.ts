@@ -7,7 +7,12 @@ import type { MediaId } from "../../src/model/Ids.ts"
 import { MediaFilesError, MediaLinks } from "../../src/model/Media.ts"
 import type { MediaReference } from "../../src/model/Media.ts"
 import { LinksBusy, MediaUnavailable } from "../../src/service/MediaDirectory.ts"
-import { FileAway, makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
+import {
+  FileUnavailable,
+  makeAttempt,
+  NoRoom,
+  OutgoingMediaSource,
+} from "../../src/worker/Dispatcher.ts"
 import type { Message } from "../../src/model/Message.ts"
 import type { NumberStore, ConnectionFacts } from "../../src/store/NumberStore.ts"
 import { noFailures } from "../../src/model/SendingNumber.ts"
@@ -71,7 +76,7 @@ describe("an attempt", () => {
     isDisabled: false,
     isSending: true,
     firstDueAt: null,
-    restsUntil: null,
+    pacedUntil: null,
     limitedUntil: null,
     noRoomUntil: null,
   }
@@ -87,7 +92,7 @@ describe("an attempt", () => {
       yield* TestClock.setTime(noon)
       const handed: Array<readonly [platform: string, message: OutgoingMessage]> = []
       const reported: Array<ReadonlyArray<unknown>> = []
-      const asked: Array<ReadonlyArray<unknown>> = []
+      const requests: Array<ReadonlyArray<unknown>> = []
       const transport = (platform: string): Transport => ({
         dropsCopies,
         send: (message) => {
@@ -108,7 +113,7 @@ describe("an attempt", () => {
             media: { missing: () => Effect.succeed(new Set()) },
             numbers: {
               connection: (workspaceId, id) => {
-                asked.push([workspaceId, id])
+                requests.push([workspaceId, id])
                 return connection ?? Effect.succeed(facts)
               },
             },
@@ -122,7 +127,7 @@ describe("an attempt", () => {
           }),
         ),
       ).pipe(Random.withSeed("attempt"))
-      return { make, handed, reported, asked }
+      return { make, handed, reported, requests }
     })
 
   const ended = (settlement: Settlement) => {
@@ -181,9 +186,9 @@ describe("an attempt", () => {
         send: () => Effect.as(Effect.sleep(2 * second), { _tag: "Postponed", afterMillis: 5000 }),
       })
       const repeat = claim({ interruptions: 1, message: { expiresAt: noon + second } })
-      const made = yield* Effect.forkChild(make(repeat))
+      const created = yield* Effect.forkChild(make(repeat))
       yield* TestClock.adjust(2 * second)
-      assert.deepInclude(yield* Fiber.join(made), { _tag: "Ended", notBefore: noon + 7000 })
+      assert.deepInclude(yield* Fiber.join(created), { _tag: "Ended", notBefore: noon + 7000 })
     }),
   )
 
@@ -207,8 +212,10 @@ describe("an attempt", () => {
 
   it.effect("rests as long while the disk does not give the file", () =>
     Effect.gen(function* () {
-      const away = new FileAway({ cause: new MediaFilesError({ reason: "io", cause: "no disk" }) })
-      const { handed, make } = yield* setup({ media: Effect.fail(away) })
+      const unavailable = new FileUnavailable({
+        cause: new MediaFilesError({ reason: "io", cause: "no disk" }),
+      })
+      const { handed, make } = yield* setup({ media: Effect.fail(unavailable) })
       const settlement = yield* make(claim({ message: { media: reference }, noRoomInARow: 2 }))
       assert.deepInclude(settlement, {
         _tag: "Again",
@@ -308,9 +315,9 @@ describe("an attempt", () => {
       const { handed, make } = yield* setup({})
       const expired = ended(yield* make(claim({ message: { expiresAt: noon } })))
       const removed = ended(yield* make(claim({ removed: true })))
-      const givenUp = ended(yield* make(claim({ interruptions: 3 })))
+      const abandoned = ended(yield* make(claim({ interruptions: 3 })))
       assert.deepStrictEqual(
-        [expired, removed, givenUp].map(({ change }) => change.event.type),
+        [expired, removed, abandoned].map(({ change }) => change.event.type),
         ["message.expired", "message.cancelled", "message.failed"],
       )
       assert.deepStrictEqual(handed, [])
@@ -438,7 +445,7 @@ describe("an attempt", () => {
       ["belongs to a workspace that was disabled", { ...facts, isDisabled: true }],
     ])("puts off a message whose number %s while its media loaded", ([, now]) =>
       Effect.gen(function* () {
-        const { asked, handed, make } = yield* setup({ connection: Effect.succeed(now) })
+        const { requests, handed, make } = yield* setup({ connection: Effect.succeed(now) })
         const settlement = yield* make(withMedia())
         assert.deepStrictEqual<unknown>(settlement, {
           _tag: "Again",
@@ -451,7 +458,7 @@ describe("an attempt", () => {
           breaker: null,
           unfinished: "postponed",
         })
-        assert.deepStrictEqual<unknown>(asked, [[1, 7]])
+        assert.deepStrictEqual<unknown>(requests, [[1, 7]])
         assert.deepStrictEqual(handed, [])
       }),
     )
@@ -480,10 +487,10 @@ describe("an attempt", () => {
 
     it.effect("reads the number again for messages with media alone", () =>
       Effect.gen(function* () {
-        const { asked, handed, make } = yield* setup({})
+        const { requests, handed, make } = yield* setup({})
         yield* make(claim())
         assert.strictEqual(handed.length, 1)
-        assert.deepStrictEqual(asked, [])
+        assert.deepStrictEqual(requests, [])
       }),
     )
 

@@ -23,7 +23,7 @@ describe("connection states", () => {
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(noon)
-        const kept: Array<ReadonlyArray<ConnectionReport>> = []
+        const stored: Array<ReadonlyArray<ConnectionReport>> = []
         let now: ReadonlyArray<ConnectionReport> = [first]
         let fails = false
         const transport = {
@@ -43,7 +43,7 @@ describe("connection states", () => {
                           new StoreUnavailable({ operation: "report", cause: null }),
                         )
                       }
-                      kept.push(reports)
+                      stored.push(reports)
                       return Effect.void
                     }),
                 },
@@ -59,29 +59,29 @@ describe("connection states", () => {
         const round = Effect.as(Effect.ignore(runOnce), undefined)
         yield* round
         yield* round
-        assert.deepStrictEqual(kept, [[first], []])
+        assert.deepStrictEqual(stored, [[first], []])
         const lost = { ...first, state: "waiting", reason: "connection_lost" } as const
         now = [lost]
         fails = true
         yield* round
         fails = false
         yield* round
-        assert.deepStrictEqual(kept.at(-1), [lost])
+        assert.deepStrictEqual(stored.at(-1), [lost])
         yield* TestClock.adjust(10_000)
         yield* round
-        assert.deepStrictEqual(kept.at(-1), [lost])
+        assert.deepStrictEqual(stored.at(-1), [lost])
         // After the clock was set back.
         yield* TestClock.setTime(noon - 3_600_000)
         yield* round
-        assert.deepStrictEqual(kept.at(-1), [lost])
+        assert.deepStrictEqual(stored.at(-1), [lost])
         yield* round
-        assert.deepStrictEqual(kept.at(-1), [])
+        assert.deepStrictEqual(stored.at(-1), [])
         // What left this process is new when it returns.
         now = []
         yield* round
         now = [lost]
         yield* round
-        assert.deepStrictEqual(kept.at(-1), [lost])
+        assert.deepStrictEqual(stored.at(-1), [lost])
       }),
   )
 })

@@ -55,14 +55,14 @@ interface Given {
 }
 
 /** Many more turns than the loop needs to become idle. */
-export const calm = Effect.repeat(Effect.yieldNow, { times: 200 })
+export const settle = Effect.repeat(Effect.yieldNow, { times: 200 })
 
 /** Stops a loop, and supplies the time it waits for; returns how long that was. */
 export const stopped = (loop: Fiber.Fiber<never>) =>
   Effect.gen(function* () {
     const from = yield* Clock.currentTimeMillis
     const stopping = yield* Effect.forkDetach(Fiber.interrupt(loop))
-    yield* calm
+    yield* settle
     while (stopping.pollUnsafe() === undefined) yield* TestClock.adjust(second)
     return (yield* Clock.currentTimeMillis) - from
   })
@@ -73,10 +73,10 @@ export const aLoop = (overrides: Given = {}) => {
   const nextUntil = { at: leaseMillis }
   const due = [...(overrides.due ?? [])]
   const leases = new Map<number, { readonly job: Job; until: number }>()
-  const asked: Array<Operation> = []
+  const requests: Array<Operation> = []
   const claims: Array<{ readonly limit: number; readonly held: unknown }> = []
   const settled: Array<ReadonlyArray<number>> = []
-  const begun: Array<number> = []
+  const started: Array<number> = []
   const interrupted: Array<number> = []
   const endings = new Map<number, Deferred.Deferred<number>>()
 
@@ -84,7 +84,7 @@ export const aLoop = (overrides: Given = {}) => {
     around(
       name,
       Effect.sync(() => {
-        asked.push(name)
+        requests.push(name)
         return make()
       }),
     )
@@ -112,7 +112,7 @@ export const aLoop = (overrides: Given = {}) => {
     for (const id of ids) leases.delete(id)
   }
 
-  const followingOf = (job: Job, at: number, ids: ReadonlyArray<number>) => {
+  const getFollowing = (job: Job, at: number, ids: ReadonlyArray<number>) => {
     const id = (ids[at] ?? 0) > 0 ? follows?.get(job.id) : undefined
     if (id === undefined) return []
     const claimed = { ...job, id }
@@ -125,7 +125,7 @@ export const aLoop = (overrides: Given = {}) => {
     capacity: { whole: 5, share: { most: 5 } },
     batch: 3,
     leaseMillis,
-    workspaceOf: ({ workspaceId }) => workspaceId,
+    toWorkspaceId: ({ workspaceId }) => workspaceId,
     claim: (query) => {
       claims.push({ limit: query.limit, held: Object.fromEntries(query.held) })
       return operation("claim", () => take(query))
@@ -133,7 +133,7 @@ export const aLoop = (overrides: Given = {}) => {
     // Begins, and ends when the test says so.
     perform: ({ id }) =>
       Effect.suspend(() => {
-        begun.push(id)
+        started.push(id)
         const ending = Deferred.makeUnsafe<number>()
         endings.set(id, ending)
         return Deferred.await(ending)
@@ -141,7 +141,7 @@ export const aLoop = (overrides: Given = {}) => {
     settle: (ids, ended) =>
       operation("settle", () => {
         forget(ids)
-        const next = new Map(ended.flatMap((job, at) => followingOf(job, at, ids)))
+        const next = new Map(ended.flatMap((job, at) => getFollowing(job, at, ids)))
         return { blockedByLock: [], next, comesAgain: follows === undefined }
       }),
     ...(follows !== undefined && {
@@ -205,8 +205,8 @@ export const aLoop = (overrides: Given = {}) => {
   const services = Layer.merge(status, WakeUp.layerLocal)
 
   return {
-    asked,
-    begun,
+    requests,
+    started,
     claims,
     due,
     interrupted,
@@ -218,7 +218,7 @@ export const aLoop = (overrides: Given = {}) => {
       Effect.gen(function* () {
         const { run } = yield* makeLeasedLoop(leased)
         const loop = yield* Effect.acquireRelease(Effect.forkDetach(run), stopped)
-        yield* calm
+        yield* settle
         return yield* test(loop)
       }).pipe(Effect.scoped, Effect.provide(services)),
     runOnce: Effect.flatMap(makeLeasedLoop(leased), ({ runOnce }) => runOnce).pipe(
@@ -227,12 +227,12 @@ export const aLoop = (overrides: Given = {}) => {
     end: (...ids: ReadonlyArray<number>) =>
       Effect.andThen(
         Effect.forEach(ids, (id) => Deferred.succeed(endings.get(id)!, id)),
-        calm,
+        settle,
       ),
   }
 }
 
 export const wake = Effect.andThen(
   WakeUp.use((wakeUp) => wakeUp.wake("lanes")),
-  calm,
+  settle,
 )

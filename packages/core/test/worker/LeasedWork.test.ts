@@ -4,22 +4,22 @@ import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { WakeUp } from "../../src/store/DueWork.ts"
 import type { LeaseQuery } from "../../src/worker/LeaseLoop.ts"
-import { aLoop, leaseMillis, second, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
+import { aLoop, leaseMillis, second, settle, jobs, upTo, wake } from "./LeasedJobs.ts"
 import type { Job } from "./LeasedJobs.ts"
 
 describe("a loop of leased work", () => {
   it.effect("claims up to its free permits, and more when one is released", () => {
-    const { begun, claims, end, settled, within } = aLoop({ due: jobs(upTo(8)) })
+    const { started, claims, end, settled, within } = aLoop({ due: jobs(upTo(8)) })
     return within(() =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5])
         assert.deepStrictEqual(
           claims.map(({ limit }) => limit),
           [3, 2],
         )
         yield* end(2)
         assert.deepStrictEqual(settled, [[2]])
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5, 6])
         // Too few to bring a workspace above its share.
         assert.deepStrictEqual(claims.at(-1), { limit: 1, held: {} })
       }),
@@ -27,22 +27,22 @@ describe("a loop of leased work", () => {
   })
 
   it.effect("holds at most a workspace's share, and makes no calls meanwhile", () => {
-    const { asked, begun, claims, due, end, within } = aLoop({
+    const { requests, started, claims, due, end, within } = aLoop({
       due: [...jobs([1, 2, 3]), ...jobs([4], 2)],
       leased: { capacity: { whole: 5, share: { most: 2 } } },
     })
     return within(() =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(begun, [1, 2, 4])
-        asked.length = 0
+        assert.deepStrictEqual(started, [1, 2, 4])
+        requests.length = 0
         yield* TestClock.adjust(20 * second)
-        assert.deepStrictEqual(asked, [])
+        assert.deepStrictEqual(requests, [])
         due.push(...jobs([5, 6], 3))
         yield* wake
         assert.deepStrictEqual(claims.at(-1), { limit: 2, held: { 1: 2, 2: 1 } })
-        assert.deepStrictEqual(begun, [1, 2, 4, 5, 6])
+        assert.deepStrictEqual(started, [1, 2, 4, 5, 6])
         yield* end(1)
-        assert.deepStrictEqual(begun, [1, 2, 4, 5, 6, 3])
+        assert.deepStrictEqual(started, [1, 2, 4, 5, 6, 3])
       }),
     )
   })
@@ -52,20 +52,20 @@ describe("a loop of leased work", () => {
       [1, 11],
       [11, 12],
     ])
-    const { asked, begun, end, settled, within } = aLoop({ due: jobs([1, 2]), follows })
+    const { requests, started, end, settled, within } = aLoop({ due: jobs([1, 2]), follows })
     return within(() =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(begun, [1, 2])
-        asked.length = 0
+        assert.deepStrictEqual(started, [1, 2])
+        requests.length = 0
         yield* end(1)
         yield* end(11)
         yield* end(12)
         yield* end(2)
-        assert.deepStrictEqual(begun, [1, 2, 11, 12])
+        assert.deepStrictEqual(started, [1, 2, 11, 12])
         assert.deepStrictEqual(settled, [[1], [11], [12], [2]])
-        assert.deepStrictEqual(asked, ["settle", "settle", "settle", "settle"])
+        assert.deepStrictEqual(requests, ["settle", "settle", "settle", "settle"])
         yield* wake
-        assert.deepStrictEqual(asked.slice(4), ["claim", "nextDue"])
+        assert.deepStrictEqual(requests.slice(4), ["claim", "nextDue"])
       }),
     )
   })
@@ -76,24 +76,24 @@ describe("a loop of leased work", () => {
       [11, 12],
       [2, 21],
     ])
-    const { begun, end, settled, within } = aLoop({ due: jobs(upTo(6)), follows })
+    const { started, end, settled, within } = aLoop({ due: jobs(upTo(6)), follows })
     return within(() =>
       Effect.gen(function* () {
         yield* TestClock.adjust(499)
         yield* end(1)
         yield* TestClock.adjust(1)
         yield* end(11)
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 11, 6])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5, 11, 6])
         yield* end(3)
         yield* end(2)
         assert.deepStrictEqual(settled, [[1], [-11], [-3], [2]])
-        assert.deepStrictEqual(begun.slice(7), [21])
+        assert.deepStrictEqual(started.slice(7), [21])
       }),
     )
   })
 
   it.effect("gives back what it may not go on with", () => {
-    const { begun, end, settled, within } = aLoop({
+    const { started, end, settled, within } = aLoop({
       due: jobs([1, 2]),
       follows: new Map([
         [1, 11],
@@ -105,13 +105,13 @@ describe("a loop of leased work", () => {
       Effect.gen(function* () {
         yield* end(1, 2)
         assert.deepStrictEqual(settled, [[-1, 2]])
-        assert.deepStrictEqual(begun, [1, 2, 21])
+        assert.deepStrictEqual(started, [1, 2, 21])
       }),
     )
   })
 
   it.effect("goes on only under a lease that lasts", () => {
-    const { asked, begun, end, leases, nextUntil, within } = aLoop({
+    const { requests, started, end, leases, nextUntil, within } = aLoop({
       due: jobs([1, 2]),
       follows: new Map([
         [1, 11],
@@ -130,8 +130,8 @@ describe("a loop of leased work", () => {
       Effect.gen(function* () {
         nextUntil.at = 0
         yield* end(1, 2)
-        assert.include(asked, "reclaim")
-        assert.deepStrictEqual(begun, [1, 2, 21])
+        assert.include(requests, "reclaim")
+        assert.deepStrictEqual(started, [1, 2, 21])
       }),
     )
   })
@@ -139,7 +139,7 @@ describe("a loop of leased work", () => {
   it.effect("settles blocked work later, and all else meanwhile", () => {
     const settled: Array<ReadonlyArray<number>> = []
     let isHeld = true
-    const { begun, end, within } = aLoop({
+    const { started, end, within } = aLoop({
       due: jobs(upTo(7)),
       leased: {
         settle: (results) =>
@@ -155,10 +155,10 @@ describe("a loop of leased work", () => {
         yield* end(1)
         assert.deepStrictEqual(settled, [[1]])
         // It keeps its permit.
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5])
         yield* end(2)
         assert.deepStrictEqual(settled, [[1], [2]])
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5, 6])
         yield* TestClock.adjust(second)
         assert.isTrue(settled.length > 2 && settled.slice(2).every(([only]) => only === 1))
         isHeld = false
@@ -166,24 +166,24 @@ describe("a loop of leased work", () => {
         const { length } = settled
         yield* TestClock.adjust(second)
         assert.lengthOf(settled, length)
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6, 7])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5, 6, 7])
       }),
     )
   })
 
   it.effect("takes what its settlement frees, and wakes other loops only when it stops", () => {
-    const { begun, end, within } = aLoop({ due: jobs(upTo(6)) })
+    const { started, end, within } = aLoop({ due: jobs(upTo(6)) })
     return within((loop) =>
       Effect.gen(function* () {
         const other = yield* (yield* WakeUp).latch("lanes")
         yield* other.close
         yield* end(1)
-        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
+        assert.deepStrictEqual(started, [1, 2, 3, 4, 5, 6])
         const waiting = yield* Effect.forkChild(other.await)
-        yield* calm
+        yield* settle
         assert.isUndefined(waiting.pollUnsafe())
         const stopping = yield* Effect.forkDetach(Fiber.interrupt(loop))
-        yield* calm
+        yield* settle
         yield* end(2, 3, 4, 5, 6)
         assert.isDefined(waiting.pollUnsafe())
         yield* Fiber.join(stopping)
@@ -192,8 +192,8 @@ describe("a loop of leased work", () => {
   })
 
   it.effect("claims no more after an incomplete claim", () => {
-    const { asked, within } = aLoop({ due: jobs([1, 2]) })
-    return within(() => Effect.sync(() => assert.deepStrictEqual(asked, ["claim", "nextDue"])))
+    const { requests, within } = aLoop({ due: jobs([1, 2]) })
+    return within(() => Effect.sync(() => assert.deepStrictEqual(requests, ["claim", "nextDue"])))
   })
 
   it.effect("settles together what ends during a settlement", () => {
@@ -210,7 +210,7 @@ describe("a loop of leased work", () => {
         yield* end(5)
         assert.deepStrictEqual(settled, [])
         yield* Deferred.succeed(gate, undefined)
-        yield* calm
+        yield* settle
         assert.deepStrictEqual(settled, [[1], [2, 3, 5]])
       }),
     )
@@ -218,24 +218,24 @@ describe("a loop of leased work", () => {
 
   it.effect("starts another round after other work", () => {
     let others = 3
-    const { asked, within } = aLoop({
+    const { requests, within } = aLoop({
       leased: { alsoEachRound: Effect.sync(() => others-- > 0) },
     })
     return within(() =>
       Effect.sync(() =>
-        assert.deepStrictEqual(asked, ["claim", "claim", "claim", "claim", "nextDue"]),
+        assert.deepStrictEqual(requests, ["claim", "claim", "claim", "claim", "nextDue"]),
       ),
     )
   })
 
   it.effect("begins only what no other worker took, when a claim's answer was late", () => {
-    const { asked, begun, leases, within } = aLoop({
+    const { requests, started, leases, within } = aLoop({
       due: jobs([1, 2]),
       reclaims: true,
       around: (operation, effect) => {
         if (operation === "claim") return Effect.tap(effect, () => Effect.sleep(leaseMillis))
         // Its first answer is slow too.
-        const isFirst = operation === "reclaim" && !asked.includes("reclaim")
+        const isFirst = operation === "reclaim" && !requests.includes("reclaim")
         return isFirst ? Effect.tap(effect, () => Effect.sleep(leaseMillis)) : effect
       },
     })
@@ -243,12 +243,12 @@ describe("a loop of leased work", () => {
       Effect.gen(function* () {
         leases.delete(2)
         yield* TestClock.adjust(leaseMillis)
-        yield* calm
-        assert.deepStrictEqual(begun, [])
+        yield* settle
+        assert.deepStrictEqual(started, [])
         yield* TestClock.adjust(leaseMillis)
-        yield* calm
-        assert.deepStrictEqual(begun, [1])
-        assert.strictEqual(asked.filter((operation) => operation === "reclaim").length, 2)
+        yield* settle
+        assert.deepStrictEqual(started, [1])
+        assert.strictEqual(requests.filter((operation) => operation === "reclaim").length, 2)
       }),
     )
   })
@@ -267,40 +267,40 @@ describe("a loop of leased work", () => {
 
 describe("a loop whose settlements claim", () => {
   it.effect("makes no other call while each one brings something", () => {
-    const { asked, begun, due, end, settled, within } = aLoop({
+    const { requests, started, due, end, settled, within } = aLoop({
       due: jobs([1]),
       refills: { putOff: [] },
     })
     return within(() =>
       Effect.gen(function* () {
-        asked.length = 0
+        requests.length = 0
         for (const id of [2, 3, 4]) {
           due.push(...jobs([id]))
           yield* end(id - 1)
         }
-        assert.deepStrictEqual(begun, [1, 2, 3, 4])
+        assert.deepStrictEqual(started, [1, 2, 3, 4])
         assert.deepStrictEqual(settled, [[1], [2], [3]])
-        assert.deepStrictEqual(asked, ["settleAndClaim", "settleAndClaim", "settleAndClaim"])
+        assert.deepStrictEqual(requests, ["settleAndClaim", "settleAndClaim", "settleAndClaim"])
         yield* end(4)
-        assert.deepStrictEqual(asked.slice(3), ["settleAndClaim", "claim", "nextDue"])
+        assert.deepStrictEqual(requests.slice(3), ["settleAndClaim", "claim", "nextDue"])
       }),
     )
   })
 
   it.effect("asks for the next due time after postponing a job", () => {
-    const { asked, due, end, within } = aLoop({ due: jobs([1]), refills: { putOff: [1] } })
+    const { requests, due, end, within } = aLoop({ due: jobs([1]), refills: { putOff: [1] } })
     return within(() =>
       Effect.gen(function* () {
-        asked.length = 0
+        requests.length = 0
         due.push(...jobs([2]))
         yield* end(1)
-        assert.deepStrictEqual(asked, ["settleAndClaim", "claim", "nextDue"])
+        assert.deepStrictEqual(requests, ["settleAndClaim", "claim", "nextDue"])
       }),
     )
   })
 
   it.effect("begins nothing above the share, and regains it when its lease ends", () => {
-    const { begun, due, end, within } = aLoop({
+    const { started, due, end, within } = aLoop({
       due: [...jobs([1, 2]), ...jobs([3], 2)],
       leased: { capacity: { whole: 5, share: { most: 2 } } },
       refills: { putOff: [] },
@@ -309,15 +309,15 @@ describe("a loop whose settlements claim", () => {
       Effect.gen(function* () {
         due.push(...jobs([4]))
         yield* end(3)
-        assert.deepStrictEqual(begun, [1, 2, 3])
+        assert.deepStrictEqual(started, [1, 2, 3])
         // What ended frees its permit before it settles.
         due.push(...jobs([5]))
         yield* end(1)
-        assert.deepStrictEqual(begun, [1, 2, 3, 5])
+        assert.deepStrictEqual(started, [1, 2, 3, 5])
         yield* end(2, 5)
         yield* TestClock.adjust(leaseMillis)
-        yield* calm
-        assert.deepStrictEqual(begun, [1, 2, 3, 5, 4])
+        yield* settle
+        assert.deepStrictEqual(started, [1, 2, 3, 5, 4])
       }),
     )
   })
@@ -329,15 +329,16 @@ describe("a loop of two kinds of work", () => {
 
   /** Claims keep to the share of the even ones. */
   const aWorldOfTwo = (due: Array<Job>, refilling: Effect.Effect<void> = Effect.void) => {
-    const asked: Array<Pick<LeaseQuery, "limit" | "limitShared"> & { readonly held: unknown }> = []
+    const requests: Array<Pick<LeaseQuery, "limit" | "limitShared"> & { readonly held: unknown }> =
+      []
     const take = ({ held, limit, limitShared }: LeaseQuery) => {
-      asked.push({ limit, limitShared, held: Object.fromEntries(held) })
+      requests.push({ limit, limitShared, held: Object.fromEntries(held) })
       return due.splice(0)
     }
     const world = aLoop({
       leased: {
         capacity: even,
-        capacityOf: ({ id }) => (id % 2 === 0 ? even : odd),
+        toCapacity: ({ id }) => (id % 2 === 0 ? even : odd),
         whole: 6,
         batch: 6,
         claim: (query) => Effect.sync(() => take(query)),
@@ -347,19 +348,19 @@ describe("a loop of two kinds of work", () => {
         },
       },
     })
-    return { ...world, asked }
+    return { ...world, requests }
   }
 
   it.effect("counts each separately, and passes the count to claims", () => {
     const due = [...jobs([1, 2, 4, 3, 6])]
-    const { asked, begun, within } = aWorldOfTwo(due)
+    const { requests, started, within } = aWorldOfTwo(due)
     return within(() =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(begun, [1, 2, 4])
+        assert.deepStrictEqual(started, [1, 2, 4])
         due.push(...jobs([5, 8], 2))
         yield* wake
-        assert.deepStrictEqual(begun, [1, 2, 4, 5, 8])
-        assert.deepStrictEqual(asked, [
+        assert.deepStrictEqual(started, [1, 2, 4, 5, 8])
+        assert.deepStrictEqual(requests, [
           { limit: 6, limitShared: 4, held: {} },
           { limit: 3, limitShared: 2, held: { 1: 2 } },
         ])
@@ -370,8 +371,8 @@ describe("a loop of two kinds of work", () => {
   it.effect("takes nothing of a shared resource during another claim", () => {
     const gate = Deferred.makeUnsafe<void>()
     const due = [...jobs([2, 4])]
-    const { asked, end, within } = aWorldOfTwo(due, Deferred.await(gate))
-    const shared = () => asked.map(({ limitShared }) => limitShared)
+    const { requests, end, within } = aWorldOfTwo(due, Deferred.await(gate))
+    const shared = () => requests.map(({ limitShared }) => limitShared)
     return within(() =>
       Effect.gen(function* () {
         yield* end(2)
@@ -379,7 +380,7 @@ describe("a loop of two kinds of work", () => {
         yield* wake
         assert.deepStrictEqual(shared(), [4, 3, 0])
         yield* Deferred.succeed(gate, undefined)
-        yield* calm
+        yield* settle
         yield* wake
         assert.strictEqual(shared().at(-1), 3)
       }),

@@ -19,8 +19,8 @@ class SharedStore {
   mine = nothing()
   /** What is due for some worker, this one or another. */
   all = nothing()
-  looks = 0
-  ownLooks = 0
+  checks = 0
+  ownChecks = 0
   rounds: Array<Work> = []
 
   make(work: Work, due: number | null) {
@@ -35,13 +35,13 @@ const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork
     const queue: NonNullable<StoreParts["queue"]> = {
       nextDue: (work) =>
         Effect.sync(() => {
-          store.ownLooks++
+          store.ownChecks++
           return store.mine[work]
         }),
       // Each answer takes a moment.
       earliestDue: () =>
         Effect.sync(() => {
-          store.looks++
+          store.checks++
           return { ...store.all }
         }).pipe(Effect.delay(1)),
       workload: () => Effect.die("not asked"),
@@ -76,7 +76,7 @@ const aWorker = (loops?: ReadonlyArray<Work>) =>
     const store = new SharedStore()
     yield* startLoops(store, loops)
     yield* TestClock.adjust(2 * pollMillis + 10)
-    Object.assign(store, { looks: 0, ownLooks: 0, rounds: [] })
+    Object.assign(store, { checks: 0, ownChecks: 0, rounds: [] })
     return store
   })
 
@@ -89,10 +89,10 @@ describe("loops among other processes", () => {
       store.make("reminders", now + 5000)
       yield* startLoops(store)
       yield* TestClock.adjust(1)
-      assert.strictEqual(store.looks, 1)
+      assert.strictEqual(store.checks, 1)
       // Then each of these two asks for its next due time.
       assert.deepStrictEqual(store.rounds, ["lanes", "reminders", "lanes"])
-      assert.strictEqual(store.ownLooks, 2)
+      assert.strictEqual(store.ownChecks, 2)
     }),
   )
 
@@ -100,9 +100,9 @@ describe("loops among other processes", () => {
     Effect.gen(function* () {
       const store = yield* aWorker()
       yield* TestClock.adjust(20 * pollMillis)
-      assert.deepStrictEqual([store.ownLooks, store.rounds], [0, []])
-      assert.isAtLeast(store.looks, 18)
-      assert.isAtMost(store.looks, 20)
+      assert.deepStrictEqual([store.ownChecks, store.rounds], [0, []])
+      assert.isAtLeast(store.checks, 18)
+      assert.isAtMost(store.checks, 20)
     }),
   )
 

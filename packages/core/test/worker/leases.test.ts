@@ -4,18 +4,18 @@ import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/model/Refusal.ts"
 import { StopMillis } from "../../src/worker/LeaseLoop.ts"
-import { aLoop, leaseMillis, second, stopped, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
+import { aLoop, leaseMillis, second, stopped, settle, jobs, upTo, wake } from "./LeasedJobs.ts"
 
 const unavailable = new StoreUnavailable({ operation: "a test", cause: "down" })
 
 describe("a lease", () => {
   it.effect("is renewed at each third of it while its work continues", () => {
-    const { asked, begun, end, leases, within } = aLoop({ due: jobs([1]), renews: true })
-    const renewals = () => asked.filter((operation) => operation === "renew").length
+    const { requests, started, end, leases, within } = aLoop({ due: jobs([1]), renews: true })
+    const renewals = () => requests.filter((operation) => operation === "renew").length
     return within(() =>
       Effect.gen(function* () {
         yield* TestClock.adjust(leaseMillis * 4)
-        assert.deepStrictEqual([begun, renewals()], [[1], 12])
+        assert.deepStrictEqual([started, renewals()], [[1], 12])
         const now = yield* Clock.currentTimeMillis
         assert.strictEqual(leases.get(1)?.until, now + leaseMillis)
         yield* end(1)
@@ -27,7 +27,7 @@ describe("a lease", () => {
 
   it.effect("survives a failed renewal", () => {
     let failures = 1
-    const { begun, leases, within } = aLoop({
+    const { started, leases, within } = aLoop({
       due: jobs([1]),
       renews: true,
       around: (operation, effect) =>
@@ -36,7 +36,7 @@ describe("a lease", () => {
     return within(() =>
       Effect.gen(function* () {
         yield* TestClock.adjust(leaseMillis)
-        assert.deepStrictEqual(begun, [1])
+        assert.deepStrictEqual(started, [1])
         const now = yield* Clock.currentTimeMillis
         assert.strictEqual(leases.get(1)?.until, now + leaseMillis)
       }),
@@ -44,31 +44,31 @@ describe("a lease", () => {
   })
 
   it.effect("ends its unsettled work when it is lost, and frees the permit", () => {
-    const { begun, interrupted, leases, settled, within } = aLoop({
+    const { started, interrupted, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
       leased: { capacity: { whole: 1, share: { most: 1 } } },
       renews: true,
     })
     return within(() =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(begun, [1])
+        assert.deepStrictEqual(started, [1])
         leases.delete(1)
         yield* TestClock.adjust(leaseMillis / 3)
-        yield* calm
+        yield* settle
         assert.deepStrictEqual([interrupted, settled], [[1], []])
-        assert.deepStrictEqual(begun, [1, 2])
+        assert.deepStrictEqual(started, [1, 2])
       }),
     )
   })
 
   it.effect("runs out when its work fails by a bug, and the permit is free at once", () => {
     let breaks = true
-    const { begun, due, leases, settled, within } = aLoop({
+    const { started, due, leases, settled, within } = aLoop({
       leased: {
         capacity: { whole: 1, share: { most: 1 } },
         perform: ({ id }) =>
           Effect.suspend(() => {
-            begun.push(id)
+            started.push(id)
             return breaks ? Effect.die(new Error("a bug")) : Effect.succeed(id)
           }),
       },
@@ -81,12 +81,12 @@ describe("a lease", () => {
         breaks = false
         due.push(...jobs([2]))
         yield* wake
-        assert.deepStrictEqual([begun, settled], [[1, 2], [[2]]])
+        assert.deepStrictEqual([started, settled], [[1, 2], [[2]]])
         assert.deepStrictEqual([...leases.keys()], [1])
         yield* TestClock.adjust(leaseMillis)
-        yield* calm
+        yield* settle
         assert.deepStrictEqual(
-          [begun, settled],
+          [started, settled],
           [
             [1, 2, 1],
             [[2], [1]],
@@ -99,7 +99,7 @@ describe("a lease", () => {
 
 describe("a stopped loop", () => {
   it.effect("claims nothing more, and settles what ends within 8 s", () => {
-    const { begun, due, end, interrupted, settled, within } = aLoop({
+    const { started, due, end, interrupted, settled, within } = aLoop({
       due: jobs([1, 2]),
       refills: { putOff: [] },
     })
@@ -107,28 +107,28 @@ describe("a stopped loop", () => {
       Effect.gen(function* () {
         due.push(...jobs([3]))
         const stopping = yield* Effect.forkChild(stopped(loop))
-        yield* calm
+        yield* settle
         yield* end(2)
         assert.deepStrictEqual(settled, [[2]])
         assert.strictEqual(yield* Fiber.join(stopping), 8 * second)
-        assert.deepStrictEqual([begun, interrupted], [[1, 2], [1]])
+        assert.deepStrictEqual([started, interrupted], [[1, 2], [1]])
       }),
     )
   })
 
   it.effect("gives its turns back", () => {
-    const { begun, end, settled, within } = aLoop({
+    const { started, end, settled, within } = aLoop({
       due: jobs([1]),
       follows: new Map([[1, 11]]),
     })
     return within((loop) =>
       Effect.gen(function* () {
         const stopping = yield* Effect.forkDetach(stopped(loop))
-        yield* calm
+        yield* settle
         yield* end(1)
         yield* Fiber.join(stopping)
         assert.deepStrictEqual(settled, [[-1]])
-        assert.deepStrictEqual(begun, [1])
+        assert.deepStrictEqual(started, [1])
       }),
     )
   })
@@ -148,7 +148,7 @@ describe("a stopped loop", () => {
     return within((loop) =>
       Effect.gen(function* () {
         const stopping = yield* Effect.forkChild(Fiber.interrupt(loop))
-        yield* calm
+        yield* settle
         assert.isUndefined(stopping.pollUnsafe())
         yield* end(1)
         assert.isDefined(stopping.pollUnsafe())
@@ -158,7 +158,7 @@ describe("a stopped loop", () => {
   })
 
   it.effect("performs what a claim in flight brings", () => {
-    const { begun, end, settled, within } = aLoop({
+    const { started, end, settled, within } = aLoop({
       due: jobs([1]),
       around: (operation, effect) =>
         operation === "claim" ? Effect.delay(effect, second) : effect,
@@ -166,10 +166,10 @@ describe("a stopped loop", () => {
     return within((loop) =>
       Effect.gen(function* () {
         const stopping = yield* Effect.forkChild(Fiber.interrupt(loop))
-        yield* calm
+        yield* settle
         yield* TestClock.adjust(second)
-        yield* calm
-        assert.deepStrictEqual(begun, [1])
+        yield* settle
+        assert.deepStrictEqual(started, [1])
         yield* end(1)
         assert.deepStrictEqual(settled, [[1]])
         yield* Fiber.join(stopping)
@@ -178,7 +178,7 @@ describe("a stopped loop", () => {
   })
 
   it.effect("hands its work back at once where others can continue it", () => {
-    const { asked, due, interrupted, leases, settled, within } = aLoop({
+    const { requests, due, interrupted, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
       givesBack: true,
     })
@@ -186,7 +186,7 @@ describe("a stopped loop", () => {
       Effect.gen(function* () {
         assert.strictEqual(yield* stopped(loop), 0)
         assert.deepStrictEqual([interrupted, settled], [[1, 2], []])
-        assert.strictEqual(asked.at(-1), "giveBack")
+        assert.strictEqual(requests.at(-1), "giveBack")
         assert.deepStrictEqual([due.length, leases.size], [2, 0])
       }),
     )
@@ -209,7 +209,7 @@ describe("a stopped loop", () => {
 describe("a failing store", () => {
   it.effect("is asked four times a second to settle, until it does", () => {
     let down = true
-    const { begun, end, settled, within } = aLoop({
+    const { started, end, settled, within } = aLoop({
       due: jobs(upTo(6)),
       around: (operation, effect) =>
         operation === "settle" && down ? Effect.fail(unavailable) : effect,
@@ -219,18 +219,18 @@ describe("a failing store", () => {
         yield* end(1)
         yield* TestClock.adjust(10 * second)
         yield* end(2)
-        assert.deepStrictEqual([begun, settled], [upTo(5), []])
+        assert.deepStrictEqual([started, settled], [upTo(5), []])
         down = false
         yield* TestClock.adjust(250)
-        yield* calm
-        assert.deepStrictEqual([begun, settled], [upTo(6), [[1], [2]]])
+        yield* settle
+        assert.deepStrictEqual([started, settled], [upTo(6), [[1], [2]]])
       }),
     )
   })
 
   it.effect("with a bug in its adapter still settles the rest, and returns the work", () => {
     let broken = true
-    const { begun, end, leases, settled, within } = aLoop({
+    const { started, end, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
       around: (operation, effect) =>
         operation === "settle" && broken ? Effect.die(new Error("a bug")) : effect,
@@ -242,15 +242,15 @@ describe("a failing store", () => {
         yield* end(2)
         assert.deepStrictEqual([settled, [...leases.keys()]], [[[2]], [1]])
         yield* TestClock.adjust(leaseMillis)
-        yield* calm
-        assert.deepStrictEqual(begun, [1, 2, 1])
+        yield* settle
+        assert.deepStrictEqual(started, [1, 2, 1])
       }),
     )
   })
 
   it.effect("is polled with growing pauses, and everything is done when it answers", () => {
     let down = true
-    const { begun, claims, within } = aLoop({
+    const { started, claims, within } = aLoop({
       due: jobs([1]),
       around: (operation, effect) =>
         operation === "claim" && down ? Effect.fail(unavailable) : effect,
@@ -261,8 +261,8 @@ describe("a failing store", () => {
         assert.isAtMost(claims.length, 18)
         down = false
         yield* TestClock.adjust(5 * second)
-        yield* calm
-        assert.deepStrictEqual(begun, [1])
+        yield* settle
+        assert.deepStrictEqual(started, [1])
       }),
     )
   })

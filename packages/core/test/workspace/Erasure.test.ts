@@ -1,17 +1,17 @@
 /** How long messages are kept (contract: Workspaces). */
 import { assert, it } from "@effect/vitest"
 import type { WorkspaceId } from "@messaging-service/core"
-import { outlived, retentionDaysOf } from "../../src/service/Workspaces.ts"
+import { outlived, effectiveRetentionDays } from "../../src/service/Workspaces.ts"
 
 const day = 86_400_000
 const now = Date.UTC(2030, 0, 31)
 
 it("applies the shorter retention, of the service or of the workspace", () => {
-  assert.isNull(retentionDaysOf(null, null))
-  assert.strictEqual(retentionDaysOf(7, null), 7)
-  assert.strictEqual(retentionDaysOf(null, 30), 30)
-  assert.strictEqual(retentionDaysOf(7, 30), 7)
-  assert.strictEqual(retentionDaysOf(30, 7), 7)
+  assert.isNull(effectiveRetentionDays(null, null))
+  assert.strictEqual(effectiveRetentionDays(7, null), 7)
+  assert.strictEqual(effectiveRetentionDays(null, 30), 30)
+  assert.strictEqual(effectiveRetentionDays(7, 30), 7)
+  assert.strictEqual(effectiveRetentionDays(30, 7), 7)
 })
 
 it("a record older than the retention is due for erasure", () => {

@@ -229,7 +229,7 @@ const Upload = ({ id }: { id: number }) => {
 const pagesMax = 10
 
 /** What the listed files take; copies that waiting messages keep count as well, and no operation tells them. */
-const sumOf = async (id: number, signal: AbortSignal) => {
+const getSum = async (id: number, signal: AbortSignal) => {
   let bytes = 0
   let count = 0
   let cursor: string | undefined
@@ -252,7 +252,7 @@ const StorageUsed = ({ id }: { id: number }) => {
   const workspace = useQuery(operationQuery("GET /admin/v1/workspaces/{id}", { path: { id } }))
   const used = useQuery({
     queryKey: ["workspaces", id, "storage used"],
-    queryFn: ({ signal }) => sumOf(id, signal),
+    queryFn: ({ signal }) => getSum(id, signal),
     refetchInterval: false,
   })
   const limit = workspace.data?.plan?.media_storage_bytes

@@ -42,7 +42,7 @@ const namer = (at: ReadonlyArray<string>) => {
   }
 }
 
-const sumOf = ({ values }: Series) => values.reduce((sum, value) => sum + value, 0)
+const getSum = ({ values }: Series) => values.reduce((sum, value) => sum + value, 0)
 
 /** One column for each span of time, the latest at the right. The legend reads out what the pointer is on. */
 export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) => {
@@ -53,7 +53,7 @@ export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) =>
 
   return (
     <figure className="flex min-w-0 flex-col gap-2">
-      <Legend at={at} nameOf={toName} series={series} visible={visible} title={title} />
+      <Legend at={at} toName={toName} series={series} visible={visible} title={title} />
       <div className="grid grid-cols-[2rem_1fr] gap-x-2">
         <div
           className={`flex flex-col justify-between text-right text-2xs text-faint tabular-nums ${height}`}
@@ -65,7 +65,7 @@ export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) =>
         </div>
         <div
           role="img"
-          aria-label={`${title}: ${series.map((one) => `${one.name} ${sumOf(one)}`).join(", ")}`}
+          aria-label={`${title}: ${series.map((one) => `${one.name} ${getSum(one)}`).join(", ")}`}
           onPointerLeave={() => setVisible(null)}
           className={`relative flex border-b border-edge ${height}`}
         >
@@ -86,7 +86,7 @@ export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) =>
             </div>
           ))}
         </div>
-        <Marks count={at.length} nameOf={toName} />
+        <Marks count={at.length} toName={toName} />
       </div>
     </figure>
   )
@@ -94,12 +94,12 @@ export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) =>
 
 const Legend = ({
   at,
-  nameOf,
+  toName,
   series,
   visible,
   title,
 }: Pick<ColumnsProps, "at" | "series" | "title"> & {
-  nameOf: (index: number) => string
+  toName: (index: number) => string
   visible: number | null
 }) => (
   <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1 text-xs text-soft">
@@ -109,14 +109,14 @@ const Legend = ({
         <span className={`size-2 rounded-[2px] ${one.tone}`} aria-hidden="true" />
         {one.name}
         <b className="font-semibold text-ink">
-          {(visible === null ? sumOf(one) : (one.values[visible] ?? 0)).toLocaleString()}
+          {(visible === null ? getSum(one) : (one.values[visible] ?? 0)).toLocaleString()}
         </b>
       </span>
     ))}
     <span className="w-20 text-right tabular-nums max-md:hidden">
       {visible === null
         ? labels.inAll
-        : `${nameOf(visible)}–${visible + 1 < at.length ? nameOf(visible + 1) : labels.now}`}
+        : `${toName(visible)}–${visible + 1 < at.length ? toName(visible + 1) : labels.now}`}
     </span>
   </figcaption>
 )
@@ -146,7 +146,7 @@ const Column = ({
   })
 
 /** Five times below the columns, each where its column begins; the last one at the end. */
-const Marks = ({ count, nameOf }: { count: number; nameOf: (index: number) => string }) => (
+const Marks = ({ count, toName }: { count: number; toName: (index: number) => string }) => (
   <div
     className="relative col-start-2 mt-1 h-4 text-2xs text-faint tabular-nums"
     aria-hidden="true"
@@ -157,7 +157,7 @@ const Marks = ({ count, nameOf }: { count: number; nameOf: (index: number) => st
         className={`absolute ${index === 0 ? "" : "-translate-x-1/2"}`}
         style={{ left: `${(index / count) * 100}%` }}
       >
-        {nameOf(index)}
+        {toName(index)}
       </span>
     ))}
     <span className="absolute right-0">{labels.now}</span>

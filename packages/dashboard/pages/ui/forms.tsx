@@ -148,11 +148,11 @@ export const CheckField = ({
 )
 
 /** The fields of the contract whose refusals a field shows. */
-type ShownFields = string | ReadonlyArray<string>
+type PublicFields = string | ReadonlyArray<string>
 
 type DataField = FieldLabels & {
   readonly name: string
-  readonly shows?: ShownFields
+  readonly shows?: PublicFields
   /** Takes what the user writes, of a field whose value the page holds. */
   readonly change?: (value: string) => void
 } & (
@@ -163,7 +163,7 @@ type DataField = FieldLabels & {
 
 /** A part of the page that shows refusals of its own. */
 interface DrawnField {
-  readonly shows: ShownFields
+  readonly shows: PublicFields
   readonly draw: (problem: string | undefined) => ReactNode
 }
 

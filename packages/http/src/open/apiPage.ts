@@ -44,12 +44,12 @@ const render = (document: JsonObject) => {
 
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
 
-const hashOf = (script: string) =>
+const toHash = (script: string) =>
   Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(script))).pipe(
     Effect.map((digest) => `'sha256-${Buffer.from(digest).toString("base64")}'`),
   )
 
-const policyOf = (scripts: ReadonlyArray<string>): string =>
+const toPolicy = (scripts: ReadonlyArray<string>): string =>
   [
     "default-src 'none'",
     `script-src ${scripts.join(" ")}`,
@@ -69,7 +69,7 @@ export const apiPage = Effect.fnUntraced(function* apiPage(document: JsonObject)
   const scripts = [...html.matchAll(inlineScript)].map(([, script = ""]) => script)
   const page: ApiPage = {
     html,
-    policy: policyOf(yield* Effect.forEach(scripts, hashOf)),
+    policy: toPolicy(yield* Effect.forEach(scripts, toHash)),
   }
   return page
 })

@@ -59,7 +59,7 @@ const pageFor = ({ body, etag, ...file }: DashboardFile, basePath: string): Dash
 }
 
 /** Whether the client takes that coding. */
-const takes = (accepted: string | undefined, coding: string): boolean =>
+const accepts = (accepted: string | undefined, coding: string): boolean =>
   (accepted ?? "").split(",").some((part) => {
     const [name = "", ...parameters] = part.split(";").map((each) => each.trim().toLowerCase())
     return name === coding && !parameters.some((each) => /^q=0(?:\.0*)?$/.test(each))
@@ -67,8 +67,8 @@ const takes = (accepted: string | undefined, coding: string): boolean =>
 
 /** The smallest copy that the client takes. */
 const copyFor = ({ br, gzip, ...file }: DashboardFile, accepted: string | undefined) => {
-  if (br !== undefined && takes(accepted, "br")) return { bytes: br, coding: "br" }
-  if (gzip !== undefined && takes(accepted, "gzip")) return { bytes: gzip, coding: "gzip" }
+  if (br !== undefined && accepts(accepted, "br")) return { bytes: br, coding: "br" }
+  if (gzip !== undefined && accepts(accepted, "gzip")) return { bytes: gzip, coding: "gzip" }
   return { bytes: file.body, coding: undefined }
 }
 
@@ -104,9 +104,9 @@ export const dashboardHandler = (load: DashboardSource, publicUrl: string) => {
   /** Loads the files at the first request, so that a service without visitors never has them. */
   const files = Effect.suspend(() =>
     loaded === undefined
-      ? Effect.map(Effect.promise(load), (given) => {
-          const page = given.get("index.html")
-          const all = new Map(given)
+      ? Effect.map(Effect.promise(load), (input) => {
+          const page = input.get("index.html")
+          const all = new Map(input)
           if (page !== undefined) all.set("index.html", pageFor(page, basePath))
           loaded = all
           return all

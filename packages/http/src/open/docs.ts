@@ -6,7 +6,7 @@ import { catalogue } from "@messaging-service/core"
 import { Effect, Semaphore } from "effect"
 import { content, openRoute } from "../Entry.ts"
 import type { OpenRoute } from "../Entry.ts"
-import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
+import { HttpOptions, getPublicUrl } from "../HttpOptions.ts"
 import { bytesReply, htmlType, pageHeaders } from "../IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
 import { commonHeaders, header, noSniff } from "../openapi/Operation.ts"
@@ -184,9 +184,9 @@ const thePage = cachedAnswers("The page.", content("text/html", { type: "string"
 const anyDocument = { type: "object", required: ["openapi", "info", "paths"] }
 
 /** The content of these paths, each built on first use. */
-const makeDocuments = (documentOf: (publicUrl: string) => JsonObject) => {
+const makeDocuments = (toDocument: (publicUrl: string) => JsonObject) => {
   const document = memoize(function makeDocument(url) {
-    return Effect.sync(() => documentOf(url))
+    return Effect.sync(() => toDocument(url))
   })
   return {
     json: memoize(
@@ -208,12 +208,12 @@ const makeDocuments = (documentOf: (publicUrl: string) => JsonObject) => {
   }
 }
 
-/** `documentOf` builds the document of these and all other routes, given the public address. */
+/** `toDocument` builds the document of these and all other routes, given the public address. */
 export const docsRoutes = Effect.fnUntraced(function* docsRoutes(
-  documentOf: (docs: ReadonlyArray<OpenRoute>, publicUrl: string) => JsonObject,
+  makeDocument: (docs: ReadonlyArray<OpenRoute>, publicUrl: string) => JsonObject,
 ) {
-  const publicUrl = publicUrlOf(yield* HttpOptions)
-  const documents = makeDocuments((url) => documentOf(routes, url))
+  const publicUrl = getPublicUrl(yield* HttpOptions)
+  const documents = makeDocuments((url) => makeDocument(routes, url))
 
   const routes: ReadonlyArray<OpenRoute> = [
     openRoute("/openapi.json", {

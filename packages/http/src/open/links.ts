@@ -26,8 +26,8 @@ const rangeForm = /^bytes=(\d{0,15})-(\d{0,15})$/
  * The part of a content of that size that a `Range` header requests, if it requests a single range
  * of bytes (others are ignored); `undefined` for all of it, `null` for a range outside the content.
  */
-const byteRange = (asked: string | undefined, size: number): ByteRange | null | undefined => {
-  const match = rangeForm.exec(asked?.trim() ?? "")
+const byteRange = (range: string | undefined, size: number): ByteRange | null | undefined => {
+  const match = rangeForm.exec(range?.trim() ?? "")
   const [first = "", last = ""] = match?.slice(1) ?? []
   if (first === "" && last === "") return undefined
   if (first === "") {

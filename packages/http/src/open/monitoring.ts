@@ -3,7 +3,7 @@
  * runs, whether it can work, its counters, and the gauges of the whole service.
  */
 import {
-  mostCounted,
+  maxCounted,
   notReadyReasons,
   NumberOwnership,
   numberStatuses,
@@ -108,12 +108,12 @@ export const readSeldom = Effect.fnUntraced(function* readSeldom<A>(
   read: (now: number) => Effect.Effect<A, StoreUnavailable>,
 ) {
   const alone = yield* Semaphore.make(1)
-  let kept: { readonly found: A; readonly at: number } | undefined
+  let cached: { readonly found: A; readonly at: number } | undefined
   return alone.withPermit(
     Effect.gen(function* readOrKeep() {
       const now = yield* Clock.currentTimeMillis
-      if (kept !== undefined && now - kept.at < freshMillis) return kept
-      return (kept = { found: yield* read(now), at: now })
+      if (cached !== undefined && now - cached.at < freshMillis) return cached
+      return (cached = { found: yield* read(now), at: now })
     }),
   )
 })
@@ -127,8 +127,8 @@ const gauge = (
 ) => Metric.update(Metric.gauge(name, { description, attributes }), value)
 
 /** Seconds since that moment, 0 when it is in the future or missing. */
-export const secondsSince = (moment: number | null, now: number): number =>
-  moment === null ? 0 : Math.max(0, now - moment) / 1000
+export const secondsSince = (instant: number | null, now: number): number =>
+  instant === null ? 0 : Math.max(0, now - instant) / 1000
 
 const waiting = (status: "queued" | "scheduled", value: number) =>
   gauge("messaging_messages_waiting", "Live messages that wait to be sent, by status.", value, {
@@ -143,7 +143,7 @@ const oldest = (connection: "connected" | "not_connected", value: number) =>
     { connection },
   )
 
-const numbersOf = (figures: Figures) =>
+const toNumberGauges = (figures: Figures) =>
   platforms.flatMap((platform) =>
     numberStatuses.map((status) =>
       gauge(
@@ -156,7 +156,7 @@ const numbersOf = (figures: Figures) =>
     ),
   )
 
-const notReadyOf = (reasons: ReadonlyMap<NotReadyReason, string>) =>
+const toNotReadyGauges = (reasons: ReadonlyMap<NotReadyReason, string>) =>
   notReadyReasons.map((reason) =>
     gauge(
       "messaging_not_ready",
@@ -166,7 +166,7 @@ const notReadyOf = (reasons: ReadonlyMap<NotReadyReason, string>) =>
     ),
   )
 
-const gaugesOf = (figures: Figures, now: number) => [
+const toGauges = (figures: Figures, now: number) => [
   waiting("queued", figures.queued),
   waiting("scheduled", figures.scheduled),
   oldest("connected", secondsSince(figures.firstDueAt.connected, now)),
@@ -210,7 +210,7 @@ const gaugesOf = (figures: Figures, now: number) => [
     "Webhook deliveries that have failed before and are to be tried again.",
     figures.retries,
   ),
-  ...numbersOf(figures),
+  ...toNumberGauges(figures),
   ...figures.tables.flatMap(({ bytes, name, rows }) => [
     gauge(
       "messaging_table_rows",
@@ -242,13 +242,13 @@ const scrapedGauges = (
         gauge("messaging_build_info", "1, with the version that this process runs.", 1, {
           version,
         }),
-        ...notReadyOf(reasons),
+        ...toNotReadyGauges(reasons),
         gauge(
           "messaging_store_up",
           "1 when the store answered this scrape, else 0, and then its figures are missing.",
           figures === null ? 0 : 1,
         ),
-        ...(figures === null ? [] : gaugesOf(figures, now)),
+        ...(figures === null ? [] : toGauges(figures, now)),
       ],
       { discard: true },
     ).pipe(Effect.andThen(format()), Effect.provideService(Metric.MetricRegistry, new Map())),
@@ -258,7 +258,7 @@ const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
 export const metricsRoute = Effect.gen(function* metricsRoute() {
   const store = (yield* Store).system
-  const read = yield* readSeldom((now) => store.figures(now, mostCounted))
+  const read = yield* readSeldom((now) => store.figures(now, maxCounted))
   const readiness = yield* Readiness
   const context = yield* Effect.context<never>()
   yield* startCounting
@@ -269,14 +269,14 @@ export const metricsRoute = Effect.gen(function* metricsRoute() {
     about: "Counters of this process, and figures of the whole service.",
     answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
     handler: Effect.fnUntraced(function* readMetrics() {
-      const [kept, reasons] = yield* Effect.all(
+      const [cached, reasons] = yield* Effect.all(
         [askStore<Effect.Success<typeof read> | null>(read, null), readiness.notReady],
         { concurrency: "unbounded" },
       )
       const gauges = yield* scrapedGauges(
-        kept?.found ?? null,
+        cached?.found ?? null,
         reasons,
-        kept?.at ?? (yield* Clock.currentTimeMillis),
+        cached?.at ?? (yield* Clock.currentTimeMillis),
       )
       const counted = yield* Effect.provideContext(format(), context)
       return bytesReply(contentType, new TextEncoder().encode(counted + gauges))

@@ -175,10 +175,10 @@ export const actingRole = header(
 /** A code; with `inPath` the path's target is missing, which gives some codes another status. */
 export type Refused = Code | { readonly code: Code; readonly inPath: true }
 
-const codeOf = (refused: Refused): Code => (typeof refused === "string" ? refused : refused.code)
+const toCode = (refused: Refused): Code => (typeof refused === "string" ? refused : refused.code)
 
-const statusOf = (refused: Refused): number => {
-  const { pathStatus, status } = catalogue[codeOf(refused)]
+const getStatus = (refused: Refused): number => {
+  const { pathStatus, status } = catalogue[toCode(refused)]
   return typeof refused === "string" ? status : (pathStatus ?? status)
 }
 
@@ -276,7 +276,7 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
 const mayRetry = (status: number, codes: ReadonlyArray<Code>): boolean =>
   status === 429 || status === 503 || codes.includes("idempotency_in_progress")
 
-const headersOf = (status: number, codes: ReadonlyArray<Code>): ReadonlyArray<Header> => [
+const getHeaders = (status: number, codes: ReadonlyArray<Code>): ReadonlyArray<Header> => [
   ...commonHeaders,
   ...(status === 401 ? [challenge] : []),
   ...(status === 405 ? [allow] : []),
@@ -285,7 +285,7 @@ const headersOf = (status: number, codes: ReadonlyArray<Code>): ReadonlyArray<He
 
 const describeCode = (code: Code): string => `- \`${code}\`: ${catalogue[code].message}`
 
-const exampleOf = (code: Code) => ({
+const toExample = (code: Code) => ({
   error: {
     code,
     message: catalogue[code].message,
@@ -302,8 +302,8 @@ export const refusals = (
 ): ReadonlyArray<Answer> => {
   const byStatus = new Map<number, Set<Code>>()
   for (const each of refused) {
-    const status = statusOf(each)
-    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(codeOf(each)))
+    const status = getStatus(each)
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(toCode(each)))
   }
   const order = Object.keys(catalogue)
   return [...byStatus]
@@ -311,11 +311,11 @@ export const refusals = (
     .map(([status, set]) => {
       const codes = [...set].toSorted((a, b) => order.indexOf(a) - order.indexOf(b))
       const plain = codes.filter((code) => catalogue[code].details === undefined)
-      const examples = Object.fromEntries(plain.map((code) => [code, exampleOf(code)]))
+      const examples = Object.fromEntries(plain.map((code) => [code, toExample(code)]))
       return {
         status,
         description: codes.map(describeCode).join("\n"),
-        headers: [...headersOf(status, codes), ...headers(status)],
+        headers: [...getHeaders(status, codes), ...headers(status)],
         content: {
           "application/json": {
             schema: { json: errorSchema(codes) },

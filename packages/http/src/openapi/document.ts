@@ -109,13 +109,13 @@ const aFile: Content = {
   },
 }
 
-const requestBody = (takes: Takes<unknown> | undefined): Operation["body"] => {
-  switch (takes?.takes) {
+const requestBody = (accepts: Takes<unknown> | undefined): Operation["body"] => {
+  switch (accepts?.accepts) {
     case "json":
     case "optional_json":
       return {
-        required: takes.takes === "json",
-        content: jsonContent(takes.schema, takes.example),
+        required: accepts.accepts === "json",
+        content: jsonContent(accepts.schema, accepts.example),
       }
     case "file":
       return { required: true, content: aFile }
@@ -131,10 +131,10 @@ const refusedBody: ReadonlyArray<Refused> = [
 ]
 
 /** Possible answers before its own rules apply, by the parts of the request that it reads. */
-const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refused> => {
-  switch (takes?.takes) {
+const refusedReading = (accepts: Takes<unknown> | undefined): ReadonlyArray<Refused> => {
+  switch (accepts?.accepts) {
     case "query":
-      return "cursor" in takes.schema.fields
+      return "cursor" in accepts.schema.fields
         ? ["validation_failed", "invalid_cursor"]
         : ["validation_failed"]
     case "json":
@@ -178,11 +178,11 @@ const answerContent = ({ answer, contentType }: Entry): Content =>
       }
 
 /** The parameters of both. */
-const queryOf = (
+const findQuery = (
   request: Entry["request"],
   more: Parameters | undefined,
 ): Schema.Top | undefined => {
-  const own = request?.takes === "query" ? request.schema : undefined
+  const own = request?.accepts === "query" ? request.schema : undefined
   if (own === undefined || more === undefined) return own ?? more
   return Schema.Struct({ ...own.fields, ...more.fields } as Schema.Struct.Fields)
 }
@@ -195,7 +195,7 @@ const routeOperation = (
   // An operation's parameters are those of its path.
   parameters: {},
   security: common.security,
-  query: queryOf(route.request, route.parameters),
+  query: findQuery(route.request, route.parameters),
   headers: [...common.headers, clientRequestId],
   body: requestBody(route.request),
   answers: [
@@ -413,17 +413,17 @@ const tags = {
 
 const isGroup = (name: string): name is keyof typeof tags => name in tags
 
-const segmentsOf = ({ path }: RouteV1): ReadonlyArray<string> =>
+const getSegments = ({ path }: RouteV1): ReadonlyArray<string> =>
   path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"))
 
-const tagOf = (route: RouteV1): string => {
-  const [, , group = ""] = segmentsOf(route)
+const toTag = (route: RouteV1): string => {
+  const [, , group = ""] = getSegments(route)
   return tags[isGroup(group) ? group : "messages"]
 }
 
 /** Such as `v1MessageStatus`, and `v1GetMessageStatus` for the same by GET. */
-const idOf = (route: RouteV1): string => {
-  const words = segmentsOf(route)
+const toOperationId = (route: RouteV1): string => {
+  const words = getSegments(route)
     .slice(2)
     .flatMap((segment) => segment.split("_"))
   const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("")
@@ -440,7 +440,7 @@ const credentialTypes: Readonly<Record<string, Pick<FieldV1<unknown>, "type" | "
   api_key: { type: "string", nullable: true },
 }
 
-const credentialsOf = ({ bearerOnly }: RouteV1, lenient: boolean): JsonObject =>
+const getCredentials = ({ bearerOnly }: RouteV1, lenient: boolean): JsonObject =>
   bearerOnly === true
     ? {}
     : Object.fromEntries(
@@ -456,7 +456,7 @@ const exampleCredentials = {
   api_key: "0123456789abcdef0123456789abcdef01234567",
 }
 
-const requiredOf = ({ bearerOnly, fields }: RouteV1): ReadonlyArray<string> => [
+const getRequired = ({ bearerOnly, fields }: RouteV1): ReadonlyArray<string> => [
   ...(bearerOnly === true ? [] : ["client_id"]),
   ...Object.entries(fields).flatMap(([name, field]) => (field.required ? name : [])),
 ]
@@ -484,7 +484,7 @@ const typeOf = (
   }
 }
 
-const fieldsOf = (route: RouteV1, lenient: boolean, files: boolean) =>
+const toFields = (route: RouteV1, lenient: boolean, files: boolean) =>
   Object.entries(route.fields)
     .filter(([, { type }]) => files || type !== "file")
     .map(
@@ -493,12 +493,12 @@ const fieldsOf = (route: RouteV1, lenient: boolean, files: boolean) =>
     )
 
 const bodySchema = (route: RouteV1, lenient: boolean, files: boolean): JsonObject => {
-  const required = requiredOf(route)
+  const required = getRequired(route)
   return {
     type: "object",
     properties: {
-      ...credentialsOf(route, lenient),
-      ...Object.fromEntries(fieldsOf(route, lenient, files)),
+      ...getCredentials(route, lenient),
+      ...Object.fromEntries(toFields(route, lenient, files)),
     },
     required: required.length === 0 ? undefined : required,
   }
@@ -527,10 +527,10 @@ const body = (route: RouteV1): Content => ({
 
 /** The parameters of a GET's query, without those in its path. */
 const query = (route: RouteV1): Schema.Top => {
-  const required = requiredOf(route)
+  const required = getRequired(route)
   const parameters = [
-    ...Object.entries(credentialsOf(route, false) as Readonly<Record<string, JsonObject>>),
-    ...fieldsOf(route, false, false).filter(([name]) => !route.path.includes(`{${name}}`)),
+    ...Object.entries(getCredentials(route, false) as Readonly<Record<string, JsonObject>>),
+    ...toFields(route, false, false).filter(([name]) => !route.path.includes(`{${name}}`)),
   ]
   return Schema.Struct(
     Object.fromEntries(
@@ -594,15 +594,15 @@ const internalError = (route: RouteV1): Answer => {
 }
 
 /** By the request fields that cause them. */
-const callbacksOf = ({ fields }: RouteV1): Operation["callbacks"] => {
+const getCallbacks = ({ fields }: RouteV1): Operation["callbacks"] => {
   if ("webhook" in fields) return { webhook: messageCallbackCall }
   return "webhook_url" in fields ? { webhook_url: connectionCallbackCall } : undefined
 }
 
 const operationV1 = (route: RouteV1): Operation => ({
   ...route,
-  id: idOf(route),
-  tag: tagOf(route),
+  id: toOperationId(route),
+  tag: toTag(route),
   security: route.bearerOnly === true ? ["apiKeyV1"] : ["apiKeyV1", null],
   query: route.method === "GET" ? query(route) : undefined,
   headers: [clientRequestId],
@@ -624,12 +624,12 @@ const operationV1 = (route: RouteV1): Operation => ({
     internalError(route),
     failed(503, "The service is too busy.", texts.service_unavailable.message),
   ],
-  callbacks: callbacksOf(route),
+  callbacks: getCallbacks(route),
 })
 
 const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedPart => ({
   name: "Version 1",
-  tags: [...new Set(routes.map(tagOf))].map((name) => ({
+  tags: [...new Set(routes.map(toTag))].map((name) => ({
     name,
     description:
       "Read `status` of the answer: 1 is success, 0 is failure. A slash may end the path; fields that are not described are ignored.",

@@ -38,12 +38,12 @@ interface OpenApiInput {
 const makeComponents = (kind: string) => {
   const made: Record<string, JsonObject> = {}
   const names = new Map<string, string>()
-  const refer = (wanted: string, component: JsonObject): JsonObject => {
+  const refer = (query: string, component: JsonObject): JsonObject => {
     const text = JSON.stringify(component)
     let name = names.get(text)
     if (name === undefined) {
-      name = wanted
-      for (let next = 2; name in made; next++) name = `${wanted}_${next}`
+      name = query
+      for (let next = 2; name in made; next++) name = `${query}_${next}`
       made[name] = component
       names.set(text, name)
     }
@@ -128,7 +128,7 @@ const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<Js
   })
 }
 
-const groupOf = (name: string): string => name.replaceAll(/[^A-Za-z0-9]+/g, "")
+const toGroup = (name: string): string => name.replaceAll(/[^A-Za-z0-9]+/g, "")
 
 const operationJson = (shared: Shared, part: string, operation: Operation): JsonObject => ({
   operationId: operation.id,
@@ -145,7 +145,7 @@ const operationJson = (shared: Shared, part: string, operation: Operation): Json
     required: operation.body.required,
     content: contentJson(shared, operation.body.content, "request"),
   },
-  responses: answersJson(shared, operation.answers, groupOf(part)),
+  responses: answersJson(shared, operation.answers, toGroup(part)),
   callbacks:
     operation.callbacks &&
     // Without ids of their own: several operations cause the same call.

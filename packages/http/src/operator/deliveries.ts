@@ -26,7 +26,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
+import { jsonBody, json, listOf, pageBody, query, pageJson } from "../Entry.ts"
 import {
   DeliveryJson,
   EndpointJson,
@@ -129,7 +129,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     about: "Every attempt, newest first.",
     request: query<ListDeliveries>()(DeliveriesQuery),
     success: "A page of attempts.",
-    answer: pageOf(DeliveryJson, delivery),
+    answer: pageBody(DeliveryJson, delivery),
     refused: ["webhook_not_found", "invalid_datetime"],
     handler: Effect.fnUntraced(function* listDeliveries({ id, request, role }) {
       const webhooks = yield* WebhookOperations
@@ -145,7 +145,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Read an attempt with its bodies",
     about: "Bodies are kept for 30 days. Show them as text only: they are the receiver's.",
     success: "The attempt.",
-    answer: bodyOf(LoggedDeliveryJson, {
+    answer: jsonBody(LoggedDeliveryJson, {
       ...delivery,
       request_body: '{"id":"evt_0123456789abcdefghijABCD","type":"message.sent"}',
       response_body: "ok",
@@ -166,7 +166,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
       "Its secret stays. Attempts from now on use the new URL; events that wait for delivery stay, whatever their type.",
     request: json<ChangeWebhook>()(EndpointChangeBody, { events: ["message.failed"] }),
     success: "The endpoint as it is now.",
-    answer: bodyOf(EndpointJson, { ...examples.webhook, events: ["message.failed"] }),
+    answer: jsonBody(EndpointJson, { ...examples.webhook, events: ["message.failed"] }),
     refused: ["webhook_not_found", "invalid_webhook_url"],
     handler: Effect.fnUntraced(function* updateWorkspaceWebhook({ id, request, role }) {
       const webhooks = yield* WebhookOperations
@@ -182,7 +182,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<RecoverEvents>()(RecoverBody, { since: "2030-01-31T06:00:00Z" }),
     status: 202,
     success: "The events are on their way.",
-    answer: bodyOf(RecoveredJson, { queued: 12, more: false }),
+    answer: jsonBody(RecoveredJson, { queued: 12, more: false }),
     refused: ["webhook_not_found", "webhook_stopped", "invalid_datetime"],
     handler: Effect.fnUntraced(function* recoverEvents({ id, request, role }) {
       const webhooks = yield* WebhookOperations
@@ -194,7 +194,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     right: "administrate",
     summary: "Resume a stopped endpoint",
     success: "The endpoint, active again.",
-    answer: bodyOf(EndpointJson, examples.webhook),
+    answer: jsonBody(EndpointJson, examples.webhook),
     refused: ["webhook_not_found", "webhook_limit_reached"],
     handler: Effect.fnUntraced(function* resumeWebhook({ id, role }) {
       const webhooks = yield* WebhookOperations
@@ -209,7 +209,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<RedeliverEvent>()(RedeliverBody, { event_id: delivery.event_id }),
     status: 202,
     success: "The event is on its way.",
-    answer: bodyOf(QueuedEventJson, {
+    answer: jsonBody(QueuedEventJson, {
       event_id: delivery.event_id,
       type: "message.sent",
       queued: true,
@@ -227,7 +227,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     about: "Every attempt, newest first.",
     request: query<ListPage>()(PageInput),
     success: "A page of attempts.",
-    answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
+    answer: pageBody(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
     handler: Effect.fnUntraced(function* listCallbackDeliveries({ id, request, role }) {
       const webhooks = yield* WebhookOperations
       const page = yield* webhooks.callbackDeliveries(role, id("id"), request)
@@ -240,7 +240,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Read the secret of version 1 callbacks",
     about: "Every workspace has one from its creation.",
     success: "The secret.",
-    answer: bodyOf(CallbackSecretJson, callbackSecret),
+    answer: jsonBody(CallbackSecretJson, callbackSecret),
     handler: Effect.fnUntraced(function* getCallbackSecret({ id, role }) {
       const callbackSecrets = yield* CallbackSecrets
       return yield* callbackSecrets.get(role, id("id"))
@@ -252,7 +252,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Change the secret of version 1 callbacks",
     about: "The old secret stops working at once; attempts in flight still use it.",
     success: "The new secret.",
-    answer: bodyOf(CallbackSecretJson, callbackSecret),
+    answer: jsonBody(CallbackSecretJson, callbackSecret),
     handler: Effect.fnUntraced(function* rotateCallbackSecret({ id, role }) {
       const callbackSecrets = yield* CallbackSecrets
       return yield* callbackSecrets.rotate(role, id("id"))

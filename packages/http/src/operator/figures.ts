@@ -6,7 +6,7 @@ import {
   formatInstant,
   instantOrNull,
   MediaFiles,
-  mostCounted,
+  maxCounted,
   numberStatuses,
   platforms,
   processKinds,
@@ -22,10 +22,10 @@ import type {
   Figures,
   ProcessReport,
   ReadFigures,
-  ShownFigures,
+  PublicFigures,
 } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
-import { bodyOf, query, TimeJson } from "../Entry.ts"
+import { jsonBody, query, TimeJson } from "../Entry.ts"
 import { askStore, readSeldom, secondsSince } from "../open/monitoring.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 
@@ -97,7 +97,7 @@ const bucketJson = ({ at, waits, ...counts }: FigureBucket): typeof BucketJson.T
 
 const beforeJson = ({ accepted, failed, sent }: FigureCounts) => ({ accepted, sent, failed })
 
-const figuresJson = (figures: ShownFigures): typeof FiguresJson.Type => ({
+const figuresJson = (figures: PublicFigures): typeof FiguresJson.Type => ({
   now: formatInstant(figures.now),
   buckets: figures.buckets.map(bucketJson),
   before: beforeJson(figures.before),
@@ -141,7 +141,7 @@ const exampleFigures: typeof FiguresJson.Type = {
 // Of the service
 
 /** Shown processes: those that reported themselves last. */
-const mostProcesses = 200
+const maxProcesses = 200
 
 const ProcessJson = Schema.Struct({
   name: Schema.String,
@@ -289,7 +289,7 @@ export const workspaceFigures = route(`GET ${workspacePath}/figures`, {
   about: "They are exact: a worker counts what happened once a minute, and reading adds the rest.",
   request: query<ReadFigures>()(FiguresInput),
   success: "What happened in that span, and what waits.",
-  answer: bodyOf(FiguresJson, exampleFigures),
+  answer: jsonBody(FiguresJson, exampleFigures),
   refused: ["workspace_not_found"],
   handler: Effect.fnUntraced(function* readFigures({ id, request }) {
     const figures = yield* WorkspaceFigures
@@ -304,8 +304,8 @@ export const serviceFigures = Effect.gen(function* serviceFigures() {
   const context = yield* Effect.context<never>()
   const read = yield* readSeldom((at) =>
     Effect.all({
-      figures: store.figures(at, mostCounted),
-      processes: store.processes(mostProcesses),
+      figures: store.figures(at, maxCounted),
+      processes: store.processes(maxProcesses),
     }),
   )
   return route("GET /admin/v1/figures", {
@@ -314,24 +314,28 @@ export const serviceFigures = Effect.gen(function* serviceFigures() {
     summary: "Read the service's figures",
     about: "Those of `/metrics`, read at most every 5 seconds, and the processes on the store.",
     success: "How the service does.",
-    answer: bodyOf(ServiceFiguresJson, exampleServiceFigures),
+    answer: jsonBody(ServiceFiguresJson, exampleServiceFigures),
     handler: Effect.fnUntraced(function* readServiceFigures() {
-      const asked = yield* askStore<Effect.Success<typeof read> | "late" | null>(read, null, "late")
-      const kept = asked === "late" ? null : asked
+      const answer = yield* askStore<Effect.Success<typeof read> | "late" | null>(
+        read,
+        null,
+        "late",
+      )
+      const figures = answer === "late" ? null : answer
       const room = yield* Effect.orElseSucceed(files.space, () => null)
       const now = yield* Clock.currentTimeMillis
       return {
         now: formatInstant(now),
-        store_up: kept !== null,
-        store_slow: asked === "late" && !(yield* readiness.notReady).has("store"),
-        ...(kept === null ? noStoreFigures : storeFigures(kept.found.figures, kept.at)),
+        store_up: figures !== null,
+        store_slow: answer === "late" && !(yield* readiness.notReady).has("store"),
+        ...(figures === null ? noStoreFigures : storeFigures(figures.found.figures, figures.at)),
         disk: room && {
           free_bytes: Math.floor(room.free),
           reserve_bytes: Math.floor(room.reserve),
         },
         clock_skew_seconds: yield* Effect.provideContext(clockSkew, context),
         version,
-        processes: kept?.found.processes.map(processJson) ?? [],
+        processes: figures?.found.processes.map(processJson) ?? [],
       }
     }),
   })

@@ -13,7 +13,7 @@ import {
 import type { CancelMessages, Timeline } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, TimeJson } from "../Entry.ts"
 import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -118,7 +118,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     about:
       "Why it waits, and every step: attempts that did not end it, its event, ticks, and each attempt to deliver the event. Live or test.",
     success: "The message and its timeline.",
-    answer: bodyOf(TimelineJson, {
+    answer: jsonBody(TimelineJson, {
       message: { ...examples.message, ...examples.workspaceOnly },
       waiting: { for: [{ reason: "paused", until: null, because: "paused" }], ahead: 3 },
       data: [step],
@@ -149,7 +149,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
       "At most 1,000 in a call, the first by id, each with its event. Waits 5 seconds in all for those that are being sent. Repeating it is harmless.",
     request: json<CancelMessages>()(CancelBody, { filter: { status: "scheduled" } }),
     success: "How many were cancelled.",
-    answer: bodyOf(CancelledManyJson, { cancelled: 998, not_cancellable: 2, more: true }),
+    answer: jsonBody(CancelledManyJson, { cancelled: 998, not_cancellable: 2, more: true }),
     refused: ["invalid_datetime", "invalid_phone"],
     handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request, role }) {
       const operations = yield* MessageOperations
@@ -163,7 +163,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Cancel a waiting message",
     about: "As with the workspace's own key; live or test.",
     success: "The cancelled message.",
-    answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, ...examples.workspaceOnly }),
+    answer: jsonBody(WorkspaceMessageJson, { ...examples.cancelled, ...examples.workspaceOnly }),
     refused: ["message_not_found", "not_cancellable"],
     handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
       const operations = yield* MessageOperations

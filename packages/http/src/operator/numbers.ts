@@ -37,7 +37,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import {
-  bodyOf,
+  jsonBody,
   deleted,
   DeletedJson,
   IdJson,
@@ -245,7 +245,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<CreateNumber>()(NumberBody, { platform: "whatsapp", phone: "+15550001000" }),
     status: 201,
     success: "The number.",
-    answer: bodyOf(NumberJson, examples.number),
+    answer: jsonBody(NumberJson, examples.number),
     refused: ["invalid_phone", "number_exists", "number_limit_reached"],
     handler: Effect.fnUntraced(function* createNumber({ id, request, role }) {
       const numbers = yield* Numbers
@@ -271,7 +271,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     about:
       "While it is `connecting`, `connect` shows the newest QR link or pairing code. A code links the account for anyone who has it, so a member sees none.",
     success: "The number.",
-    answer: bodyOf(OperatedNumberJson, linked),
+    answer: jsonBody(OperatedNumberJson, linked),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* getWorkspaceNumber({ id, role }) {
       const numbers = yield* Numbers
@@ -284,7 +284,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Change a number's label, pacing and proxy",
     request: json<ChangeNumber>()(NumberPatch, { label: "Front desk", pacing: { per_minute: 10 } }),
     success: "The number as it is now.",
-    answer: bodyOf(OperatedNumberJson, operated),
+    answer: jsonBody(OperatedNumberJson, operated),
     refused: [missingNumber, "operator_required"],
     handler: Effect.fnUntraced(function* updateNumber({ admitted, id, request, role }) {
       const numbers = yield* Numbers
@@ -298,7 +298,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Remove a number",
     about: "Cancels its waiting messages, each with its event.",
     success: "Deleted.",
-    answer: bodyOf(DeletedJson, deleted(12)),
+    answer: jsonBody(DeletedJson, deleted(12)),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* deleteNumber({ id, role }) {
       const numbers = yield* Numbers
@@ -310,7 +310,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     right: "read",
     summary: "Read the connections of all numbers",
     success: "Of each number, oldest first.",
-    answer: bodyOf(ConnectionsJson, {
+    answer: jsonBody(ConnectionsJson, {
       data: [
         {
           number_id: 12,
@@ -333,7 +333,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Read a number's connection",
     about: "These fields always tell why a message of the number waits.",
     success: "The connection.",
-    answer: bodyOf(ConnectionJson, connected),
+    answer: jsonBody(ConnectionJson, connected),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* getConnection({ admitted, id, role }) {
       const operations = yield* NumberOperations
@@ -347,7 +347,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     about: "A paused number sends nothing; its messages wait, and may expire.",
     request: optionalJson<PauseNumber>()(PauseBody, { until: "2030-01-31T09:00:00Z" }),
     success: "The connection.",
-    answer: bodyOf(ConnectionJson, paused),
+    answer: jsonBody(ConnectionJson, paused),
     refused: [missingNumber, "invalid_datetime", "time_in_past"],
     handler: Effect.fnUntraced(function* pauseNumber({ admitted, id, request, role }) {
       const operations = yield* NumberOperations
@@ -363,7 +363,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Resume a number",
     about: "Ends every pause: an operator's, and those that the remote server caused.",
     success: "The connection.",
-    answer: bodyOf(ConnectionJson, connected),
+    answer: jsonBody(ConnectionJson, connected),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* resumeNumber({ admitted, id, role }) {
       const operations = yield* NumberOperations
@@ -377,7 +377,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     about:
       "Opens one connection through it to the platform's remote server and closes it, within ten seconds. The number's own connection stays.",
     success: "Whether the connection opened, and how long that took.",
-    answer: bodyOf(ProxyCheckJson, { ok: true, error: null, duration_ms: 84 }),
+    answer: jsonBody(ProxyCheckJson, { ok: true, error: null, duration_ms: 84 }),
     refused: [missingNumber, "validation_failed", "rate_limited"],
     handler: Effect.fnUntraced(function* checkProxy({ id, role }) {
       const operations = yield* NumberOperations
@@ -393,7 +393,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     about:
       "Logs its device out at the remote server and wipes its credentials. Waiting messages wait until the number is linked again.",
     success: "The number, disconnected.",
-    answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
+    answer: jsonBody(NumberJson, { ...examples.number, status: "disconnected" }),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* logOutNumber({ id, role }) {
       const operations = yield* NumberOperations
@@ -453,7 +453,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     }),
     status: 202,
     success: "The login.",
-    answer: bodyOf(LoginJson, codeSent),
+    answer: jsonBody(LoginJson, codeSent),
     refused: [
       missingNumber,
       "invalid_phone",
@@ -471,7 +471,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     right: "administrate",
     summary: "Read a Telegram login",
     success: "The login.",
-    answer: bodyOf(LoginJson, codeSent),
+    answer: jsonBody(LoginJson, codeSent),
     refused: [missingNumber, noLogin],
     handler: Effect.fnUntraced(function* getTelegramLogin({ id, role }) {
       const logins = yield* TelegramLogins
@@ -483,7 +483,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     right: "administrate",
     summary: "Cancel a Telegram login",
     success: "The login is cancelled.",
-    answer: bodyOf(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
+    answer: jsonBody(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
     refused: [missingNumber, noLogin],
     handler: Effect.fnUntraced(function* cancelTelegramLogin({ id, role }) {
       const logins = yield* TelegramLogins
@@ -498,7 +498,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     about: "After a wrong one, try again. It is not stored.",
     request: json<GiveTelegramCode>()(TelegramCodeBody, { code: "12345" }),
     success: "The login: `connected`, or `password_needed`.",
-    answer: bodyOf(LoginJson, loggedIn),
+    answer: jsonBody(LoginJson, loggedIn),
     refused: [missingNumber, noLogin, "invalid_code"],
     handler: Effect.fnUntraced(function* giveTelegramCode({ id, request, role }) {
       const logins = yield* TelegramLogins
@@ -514,7 +514,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
       password: "correct horse battery staple",
     }),
     success: "The login.",
-    answer: bodyOf(LoginJson, loggedIn),
+    answer: jsonBody(LoginJson, loggedIn),
     refused: [missingNumber, noLogin, "invalid_password"],
     handler: Effect.fnUntraced(function* giveTelegramPassword({ id, request, role }) {
       const logins = yield* TelegramLogins

@@ -33,7 +33,7 @@ import type {
   WebhookOperations,
   WorkspaceFigures,
   WorkspaceId,
-  WorkspaceNews,
+  WorkspaceChangeFeed,
   Workspaces,
 } from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"
@@ -41,13 +41,13 @@ import type { Schema } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { EventStream } from "../Entry.ts"
 import type { Entry, Input } from "../Entry.ts"
-import { authorizationOf, knownAddress, takeWorkspaceShare } from "../IncomingRequest.ts"
+import { findAuthorization, knownAddress, takeWorkspaceShare } from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
 import type { Heading, Refused } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
-import { idempotencyKeyOf, idempotencyOf } from "../v2/pipeline.ts"
+import { getIdempotencyKey, toIdempotency } from "../v2/pipeline.ts"
 import type { ServicesV2 } from "../v2/pipeline.ts"
 import type { SessionCookie } from "./sessionCookie.ts"
 
@@ -67,7 +67,7 @@ export type OperatorServices =
   | Restoration
   | TelegramLogins
   | WebhookOperations
-  | WorkspaceNews
+  | WorkspaceChangeFeed
   | WorkspaceFigures
   | Workspaces
 
@@ -185,7 +185,7 @@ const portalRole = (
 }
 
 /** The workspace that a request names; undefined for none. */
-const workspaceIdOf = (
+const findWorkspaceId = (
   { workspaceInQuery }: OperatorRoute,
   { query }: IncomingRequest,
   inPath: WorkspaceId | undefined,
@@ -206,7 +206,7 @@ export interface OperatorAccess {
 export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandler(
   routes: ReadonlyArray<OperatorRoute>,
   { cookie, token: redacted }: OperatorAccess,
-  addressOf: ClientAddressOf,
+  getAddress: ClientAddressOf,
 ) {
   const admission = yield* Admission
   const sessions = yield* BrowserSessions
@@ -221,14 +221,14 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
   ) {
     if (authorization === undefined) return yield* refuse("missing_operator_token")
     if (token === null) return yield* refuse("invalid_operator_token")
-    yield* admission.admitOperator(authorization, token, knownAddress(addressOf(request)))
+    yield* admission.admitOperator(authorization, token, knownAddress(getAddress(request)))
     return operator
   })
 
   /** A request with `Authorization` is judged by that alone. */
   const admit = Effect.fnUntraced(function* admit(incoming: IncomingRequest) {
     const { request } = incoming
-    const authorization = authorizationOf(request)
+    const authorization = findAuthorization(request)
     const id = authorization === undefined ? cookie?.read(request) : undefined
     if (cookie === null || id === undefined) return yield* admitByToken(authorization, request)
     yield* cookie.requireOwnPage(request)
@@ -256,18 +256,18 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     const admitted = route.right === "open" ? operator : yield* admit(incoming)
     const role = yield* Effect.fromResult(
       admitted.kind === "portal"
-        ? portalRole(admitted.session, route.right, workspaceIdOf(route, incoming, id("id")))
+        ? portalRole(admitted.session, route.right, findWorkspaceId(route, incoming, id("id")))
         : actingRole(request),
     )
 
-    const key = yield* Effect.fromResult(idempotencyKeyOf(route, incoming))
+    const key = yield* Effect.fromResult(getIdempotencyKey(route, incoming))
 
     // Content type, size, JSON; query
     const passedOver = Object.keys(route.parameters?.fields ?? {})
     const read = yield* readRequest(route.request, incoming, files, passedOver)
 
     // Roles, fields, and checks of stored state
-    const idempotency = idempotencyOf(key, route, incoming, read.fingerprinted)
+    const idempotency = toIdempotency(key, route, incoming, read.fingerprinted)
     const input = { admitted, role, id, incoming, idempotency, request: read.request }
     const { request: command } = read
     const body = yield* Effect.mapError(route.handler(input), (error) =>

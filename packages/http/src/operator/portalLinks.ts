@@ -10,7 +10,7 @@ import {
 } from "@messaging-service/core"
 import type { CreatePortalLink, ListPage, SignInLink } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, IdJson, json, pageJson, pageOf, query, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, pageJson, pageBody, query, TimeJson } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
@@ -69,7 +69,7 @@ export const portalLinkRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<CreatePortalLink>()(PortalLinkBody, { role: "owner", expires_in: 3600 }),
     status: 201,
     success: "The link.",
-    answer: bodyOf(NewPortalSessionJson, {
+    answer: jsonBody(NewPortalSessionJson, {
       ...example,
       url: `https://messages.example.com/portal#code=${"0".repeat(64)}`,
     }),
@@ -87,7 +87,7 @@ export const portalLinkRoutes: ReadonlyArray<OperatorRoute> = [
     about: "Newest first; ended ones for 30 days.",
     request: query<ListPage>()(PageInput),
     success: "A page of links.",
-    answer: pageOf(PortalSessionJson, example),
+    answer: pageBody(PortalSessionJson, example),
     handler: Effect.fnUntraced(function* listPortalSessions({ id, request, role }) {
       const links = yield* PortalLinks
       return pageJson(yield* links.list(role, id("id"), request), linkJson)
@@ -99,7 +99,7 @@ export const portalLinkRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Revoke a link into the portal",
     about: "The link and its session stop at once.",
     success: "Revoked.",
-    answer: bodyOf(RevokedJson, { id: 5, revoked: true }),
+    answer: jsonBody(RevokedJson, { id: 5, revoked: true }),
     refused: ["portal_session_not_found"],
     handler: Effect.fnUntraced(function* revokePortalSession({ id, role }) {
       const links = yield* PortalLinks

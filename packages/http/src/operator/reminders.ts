@@ -8,7 +8,7 @@ import {
 } from "@messaging-service/core"
 import type { ListPage, LoggedRun, PreviewReminder, SchedulePreview } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, json, pageOf, query, pageJson, IdJson, TimeJson } from "../Entry.ts"
+import { jsonBody, json, pageBody, query, pageJson, IdJson, TimeJson } from "../Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -90,7 +90,7 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
       count: 3,
     }),
     success: "The next runs.",
-    answer: bodyOf(PreviewJson, {
+    answer: jsonBody(PreviewJson, {
       data: [
         { at: "2030-03-30T01:30:00Z", local: "2030-03-30T02:30:00+01:00", mark: null },
         { at: "2030-03-31T01:00:00Z", local: "2030-03-31T03:00:00+02:00", mark: "moved" },
@@ -114,13 +114,13 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
       "Its schedule goes on as before. A paused one runs too. What POST /messages would refuse is the outcome of the run.",
     status: 202,
     success: "The run.",
-    answer: bodyOf(RunJson, run),
+    answer: jsonBody(RunJson, run),
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* runReminder({ id, idempotency, incoming, role }) {
       const reminders = yield* Reminders
-      const made = yield* reminders.run(role, id("id"), id("reminder_id"), idempotency)
-      if (made.replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
-      return runJson(made.answer)
+      const repeatable = yield* reminders.run(role, id("id"), id("reminder_id"), idempotency)
+      if (repeatable.replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
+      return runJson(repeatable.answer)
     }),
   }),
   operatorRoute("Reminder runs")(`GET ${remindersPath}/{reminder_id}/runs`, {
@@ -130,7 +130,7 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
     about: "Every run, newest first, with what it sent or why it sent nothing.",
     request: query<ListPage>()(PageInput),
     success: "A page of runs.",
-    answer: pageOf(RunJson, run),
+    answer: pageBody(RunJson, run),
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* listReminderRuns({ id, request, role }) {
       const reminders = yield* Reminders

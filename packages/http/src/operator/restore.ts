@@ -17,7 +17,16 @@ import type {
 } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, optionalJson, pageOf, query, pageJson, IdJson } from "../Entry.ts"
+import {
+  jsonBody,
+  json,
+  listOf,
+  optionalJson,
+  pageBody,
+  query,
+  pageJson,
+  IdJson,
+} from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -66,7 +75,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
       "Call it after a restore, or after a lagging standby took over. The service never reuses earlier ids, and holds everything that waits.",
     request: optionalJson<StoreRestored>()(RestoredBody, { above: 21300 }),
     success: "The new epoch, and how much is held.",
-    answer: bodyOf(EpochJson, { epoch: 2, held: 83 }),
+    answer: jsonBody(EpochJson, { epoch: 2, held: 83 }),
     refused: ["role_required", "already_restored"],
     handler: Effect.fnUntraced(function* storeRestored({ request, role }) {
       const restoration = yield* Restoration
@@ -92,7 +101,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "List a workspace's held messages",
     request: query<ListPage>()(PageInput),
     success: "A page of messages, newest first.",
-    answer: pageOf(WorkspaceMessageJson, { ...examples.message, ...examples.workspaceOnly }),
+    answer: pageBody(WorkspaceMessageJson, { ...examples.message, ...examples.workspaceOnly }),
     handler: Effect.fnUntraced(function* listHeld({ id, request, role }) {
       const restoration = yield* Restoration
       const { link } = yield* MediaLinks
@@ -109,7 +118,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
       "Messages leave in the order of their due times. A selected reminder continues with its next run; missed runs are not made up.",
     request: selecting,
     success: "How many messages and reminders were released.",
-    answer: bodyOf(ReleasedJson, { released: 83, more: false }),
+    answer: jsonBody(ReleasedJson, { released: 83, more: false }),
     refused: ["invalid_datetime"],
     handler: Effect.fnUntraced(function* releaseHeld({ id, request, role }) {
       const restoration = yield* Restoration
@@ -128,7 +137,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
       "Each with its event. A selected reminder is not deleted: it continues with its next run.",
     request: selecting,
     success: "How many messages were cancelled and reminders released.",
-    answer: bodyOf(CancelledJson, { cancelled: 83, more: false }),
+    answer: jsonBody(CancelledJson, { cancelled: 83, more: false }),
     refused: ["invalid_datetime"],
     handler: Effect.fnUntraced(function* cancelHeld({ id, request, role }) {
       const restoration = yield* Restoration
@@ -147,7 +156,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
       "For messages that left after the backup. Each becomes `sent` with its event, counts in its number's quota, and keeps its allowance. A `filter` passes over messages planned for later: they cannot have left. A selected reminder continues with its next run.",
     request: json<MarkSent>()(MarkSentBody, { filter: {}, sent_at: "2026-11-24T09:00:00Z" }),
     success: "How many messages were marked and reminders released.",
-    answer: bodyOf(MarkedJson, { marked: 83, more: false }),
+    answer: jsonBody(MarkedJson, { marked: 83, more: false }),
     refused: ["invalid_datetime"],
     handler: Effect.fnUntraced(function* markHeldSent({ id, request, role }) {
       const restoration = yield* Restoration

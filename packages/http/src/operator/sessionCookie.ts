@@ -30,9 +30,9 @@ export interface SessionCookie {
 }
 
 /** A browser may hold both: its pages name theirs, in a stream's query for want of a header. */
-const kindAsked = ({ headers, url }: HttpServerRequest): SessionKind | undefined => {
-  const asked = headers["messaging-session"] ?? /[?&]session=(\w+)/.exec(url)?.[1]
-  return asked === "operator" || asked === "portal" ? asked : undefined
+const requestedKind = ({ headers, url }: HttpServerRequest): SessionKind | undefined => {
+  const kind = headers["messaging-session"] ?? /[?&]session=(\w+)/.exec(url)?.[1]
+  return kind === "operator" || kind === "portal" ? kind : undefined
 }
 
 const idForm = /^[0-9a-f]{64}$/
@@ -41,7 +41,7 @@ const idForm = /^[0-9a-f]{64}$/
 const ambiguous = "0".repeat(64)
 
 /** The values of the cookie of that name. */
-const valuesOf = (request: HttpServerRequest, name: string): ReadonlyArray<string> =>
+const getValues = (request: HttpServerRequest, name: string): ReadonlyArray<string> =>
   headerValues(request, "cookie")
     .flatMap((header) => header.split(";"))
     .flatMap((pair) => {
@@ -52,7 +52,7 @@ const valuesOf = (request: HttpServerRequest, name: string): ReadonlyArray<strin
     })
 
 /** The origin that a request was sent to, as far as it tells. */
-const originOf = ({ headers, source }: HttpServerRequest): string =>
+const getOrigin = ({ headers, source }: HttpServerRequest): string =>
   source instanceof Request ? new URL(source.url).origin : `http://${headers["host"] ?? ""}`
 
 const crossSite = refuse("cross_site_request")
@@ -75,19 +75,19 @@ export const makeSessionCookie = (publicUrl: string) =>
       if (headers["sec-fetch-site"] !== undefined)
         return headers["sec-fetch-site"] === "same-origin"
       if (headers["origin"] === undefined) return otherwise
-      return headers["origin"] === origin || headers["origin"] === originOf(request)
+      return headers["origin"] === origin || headers["origin"] === getOrigin(request)
     }
 
     const requireIf = (isAllowed: boolean) => (isAllowed ? Effect.void : Effect.fail(crossSite))
 
     const readKind = (request: HttpServerRequest, kind: SessionKind): string | undefined => {
-      const [value, ...others] = new Set(valuesOf(request, names[kind]))
+      const [value, ...others] = new Set(getValues(request, names[kind]))
       if (value === undefined || value === "") return undefined
       return others.length === 0 && idForm.test(value) ? value : ambiguous
     }
 
     return {
-      read: (request, kind = kindAsked(request)) =>
+      read: (request, kind = requestedKind(request)) =>
         kind === undefined
           ? (readKind(request, "operator") ?? readKind(request, "portal"))
           : readKind(request, kind),
@@ -99,7 +99,7 @@ export const makeSessionCookie = (publicUrl: string) =>
       },
       clear: ({ answerHeaders, request }) => {
         const isPortal = readKind(request, "operator") === undefined && readKind(request, "portal")
-        const kind = kindAsked(request) ?? (isPortal ? "portal" : "operator")
+        const kind = requestedKind(request) ?? (isPortal ? "portal" : "operator")
         answerHeaders["set-cookie"] = `${names[kind]}=; ${attributes}; Max-Age=0`
       },
       requireOwnPage: (request) =>

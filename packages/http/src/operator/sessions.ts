@@ -10,10 +10,10 @@ import {
 } from "@messaging-service/core"
 import type { BrowserSession, SignIn } from "@messaging-service/core"
 import { Clock, Effect, Redacted, Schema } from "effect"
-import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
-import { publicUrlOf } from "../HttpOptions.ts"
+import { jsonBody, IdJson, json, TimeJson } from "../Entry.ts"
+import { getPublicUrl } from "../HttpOptions.ts"
 import type { HttpSettings } from "../HttpOptions.ts"
-import { authorizationOf, knownAddress } from "../IncomingRequest.ts"
+import { findAuthorization, knownAddress } from "../IncomingRequest.ts"
 import type { ClientAddressOf, IncomingRequest } from "../IncomingRequest.ts"
 import { operatorRoute } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -59,35 +59,35 @@ const route = operatorRoute("Browser sessions")
 const sessionPath = "/admin/v1/session"
 
 /** What the session operations need of the service that serves them. */
-interface SessionDoor {
+interface SessionContext {
   readonly settings: HttpSettings
   readonly cookie: SessionCookie
-  readonly addressOf: ClientAddressOf
+  readonly getAddress: ClientAddressOf
 }
 
-const tokenOf = ({ settings: { operatorToken } }: SessionDoor): string | null =>
+const findToken = ({ settings: { operatorToken } }: SessionContext): string | null =>
   operatorToken === null ? null : Redacted.value(operatorToken)
 
 /** The id in the cookie. A request with `Authorization` has no session. */
-const idOf = (
-  { cookie }: SessionDoor,
+const findId = (
+  { cookie }: SessionContext,
   { request }: IncomingRequest,
   kind?: ReturnType<typeof kindOf>,
 ): string | undefined =>
-  authorizationOf(request) === undefined ? cookie.read(request, kind) : undefined
+  findAuthorization(request) === undefined ? cookie.read(request, kind) : undefined
 
-const requireOwnPage = (door: SessionDoor) => (incoming: IncomingRequest) =>
-  idOf(door, incoming) === undefined
-    ? door.cookie.refuseOtherSites(incoming.request)
-    : door.cookie.requireOwnPage(incoming.request)
+const requireOwnPage = (context: SessionContext) => (incoming: IncomingRequest) =>
+  findId(context, incoming) === undefined
+    ? context.cookie.refuseOtherSites(incoming.request)
+    : context.cookie.requireOwnPage(incoming.request)
 
 const sessionJson = Effect.fnUntraced(function* sessionJson(
-  { settings: { adjustableClock = false, emulator } }: SessionDoor,
+  { settings: { adjustableClock = false, emulator } }: SessionContext,
   session: BrowserSession,
 ) {
   const { workspaceId } = session
   const logins = yield* TelegramLogins
-  const shown: typeof SessionJson.Type = {
+  const body: typeof SessionJson.Type = {
     kind: kindOf(session),
     workspace_id: workspaceId,
     role: session.role,
@@ -99,10 +99,10 @@ const sessionJson = Effect.fnUntraced(function* sessionJson(
     telegram: logins.isConfigured,
     return_url: session.returnUrl,
   }
-  return shown
+  return body
 })
 
-const signInRoute = (door: SessionDoor): OperatorRoute =>
+const signInRoute = (context: SessionContext): OperatorRoute =>
   route(`POST ${sessionPath}`, {
     id: "signIn",
     right: "open",
@@ -111,56 +111,56 @@ const signInRoute = (door: SessionDoor): OperatorRoute =>
       "Sets a cookie that no script can read. A code works once. An operator's session lasts 12 hours, and 2 hours without a request.",
     request: json<SignIn>()(SignInBody, { code: "0".repeat(64) }),
     success: "The session, and its cookie.",
-    answer: bodyOf(SessionJson, example),
+    answer: jsonBody(SessionJson, example),
     refused: ["invalid_portal_code", "cross_site_request"],
-    before: requireOwnPage(door),
+    before: requireOwnPage(context),
     handler: Effect.fnUntraced(function* signIn({ incoming, request }) {
       const sessions = yield* BrowserSessions
-      const clientAddress = knownAddress(door.addressOf(incoming.request))
-      const place = { operatorToken: tokenOf(door), clientAddress }
-      const { id, session } = yield* sessions.signIn(request, place)
-      const former = idOf(door, incoming, kindOf(session))
+      const clientAddress = knownAddress(context.getAddress(incoming.request))
+      const signInContext = { operatorToken: findToken(context), clientAddress }
+      const { id, session } = yield* sessions.signIn(request, signInContext)
+      const former = findId(context, incoming, kindOf(session))
       if (former !== undefined) yield* sessions.end(former)
-      door.cookie.set(incoming, id, session)
-      return yield* sessionJson(door, session)
+      context.cookie.set(incoming, id, session)
+      return yield* sessionJson(context, session)
     }),
   })
 
-const getSessionRoute = (door: SessionDoor): OperatorRoute =>
+const getSessionRoute = (context: SessionContext): OperatorRoute =>
   route(`GET ${sessionPath}`, {
     id: "getSession",
     right: "open",
     summary: "Read the browser's session",
     success: "The session, or null.",
-    answer: bodyOf(CurrentSessionJson, { session: example }),
+    answer: jsonBody(CurrentSessionJson, { session: example }),
     handler: Effect.fnUntraced(function* getSession({ incoming }) {
       const sessions = yield* BrowserSessions
-      const id = idOf(door, incoming)
+      const id = findId(context, incoming)
       if (id === undefined) return { session: null }
       const session = yield* Effect.catchIf(
-        sessions.admit(id, tokenOf(door)),
+        sessions.admit(id, findToken(context)),
         (failure) => failure._tag === "Refusal" && failure.code === "session_ended",
         () => Effect.succeed(null),
       )
-      return { session: session === null ? null : yield* sessionJson(door, session) }
+      return { session: session === null ? null : yield* sessionJson(context, session) }
     }),
   })
 
-const signOutRoute = (door: SessionDoor): OperatorRoute =>
+const signOutRoute = (context: SessionContext): OperatorRoute =>
   route(`DELETE ${sessionPath}`, {
     id: "signOut",
     right: "open",
     summary: "Sign the browser out",
     about: "Ends the session and clears the cookie. Without a session the answer is the same.",
     success: "Signed out.",
-    answer: bodyOf(SignedOutJson, { signed_out: true }),
+    answer: jsonBody(SignedOutJson, { signed_out: true }),
     refused: ["cross_site_request"],
-    before: requireOwnPage(door),
+    before: requireOwnPage(context),
     handler: Effect.fnUntraced(function* signOut({ incoming }) {
       const sessions = yield* BrowserSessions
-      const id = idOf(door, incoming)
+      const id = findId(context, incoming)
       if (id !== undefined) yield* sessions.end(id)
-      door.cookie.clear(incoming)
+      context.cookie.clear(incoming)
       return { signed_out: true as const }
     }),
   })
@@ -169,7 +169,7 @@ const SignInLinkJson = Schema.Struct({
   url: described(Schema.String, "Shown only here."),
 }).annotate({ identifier: "SignInLink" })
 
-const signInLinkRoute = (door: SessionDoor): OperatorRoute =>
+const signInLinkRoute = (context: SessionContext): OperatorRoute =>
   route("POST /admin/v1/sign-in-links", {
     id: "createSignInLink",
     right: "operator",
@@ -177,22 +177,27 @@ const signInLinkRoute = (door: SessionDoor): OperatorRoute =>
     about: "It signs a browser in, once, within 15 minutes.",
     status: 201,
     success: "The link.",
-    answer: bodyOf(SignInLinkJson, { url: `https://example.com/sign-in#code=${"0".repeat(64)}` }),
+    answer: jsonBody(SignInLinkJson, { url: `https://example.com/sign-in#code=${"0".repeat(64)}` }),
     refused: ["role_required"],
     handler: Effect.fnUntraced(function* createSignInLink({ role }) {
       const sessions = yield* BrowserSessions
-      const token = tokenOf(door)
+      const token = findToken(context)
       if (role !== "owner" || token === null) return yield* refuse("role_required")
       const code = yield* sessions.operatorLink(token)
-      return { url: `${yield* publicUrlOf(door.settings)}/sign-in#code=${code}` }
+      return { url: `${yield* getPublicUrl(context.settings)}/sign-in#code=${code}` }
     }),
   })
 
 export const sessionRoutes = (
   settings: HttpSettings,
   cookie: SessionCookie,
-  addressOf: ClientAddressOf,
+  getAddress: ClientAddressOf,
 ): ReadonlyArray<OperatorRoute> => {
-  const door = { settings, cookie, addressOf }
-  return [signInRoute(door), getSessionRoute(door), signOutRoute(door), signInLinkRoute(door)]
+  const context = { settings, cookie, getAddress }
+  return [
+    signInRoute(context),
+    getSessionRoute(context),
+    signOutRoute(context),
+    signInLinkRoute(context),
+  ]
 }

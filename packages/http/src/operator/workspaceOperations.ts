@@ -175,7 +175,7 @@ const wrongMode = refuse("validation_failed", {
   message: "mode: must be live or test, and given only once",
 })
 
-const modeOf = ({ query }: IncomingRequest): Result.Result<Mode, Refusal> =>
+const parseMode = ({ query }: IncomingRequest): Result.Result<Mode, Refusal> =>
   Result.flatMap(parseQuery(query), (entries) => {
     const [mode = "live", ...more] = entries.flatMap(([name, value]) =>
       name === "mode" ? value : [],
@@ -186,7 +186,7 @@ const modeOf = ({ query }: IncomingRequest): Result.Result<Mode, Refusal> =>
 const roleRequired = refuse("role_required")
 
 /** The name of the path's last id, which version 2 calls `id`. */
-const ownIdOf = (path: string): string =>
+const ownIdName = (path: string): string =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).at(-1) ?? ""
 
 const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOperation) => {
@@ -206,19 +206,21 @@ const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOper
     answer,
     parameters: ModeParameter,
     handler: Effect.fnUntraced(function* handleInWorkspace(input) {
-      const { idempotency, incoming, request: given, role } = input
+      const { idempotency, incoming, request: value, role } = input
       // The path is one of the table: its names are known only there.
       const id = input.id as <Id extends number>(name: string) => Id | undefined
       const workspaces = yield* Workspaces
       const workspace = yield* workspaces.get(id("id"))
       if (!rolesWith[right].includes(role)) return yield* roleRequired
-      const caller = Caller.trusted(workspace, { mode: yield* Effect.fromResult(modeOf(incoming)) })
-      const ownId = <Id extends number>() => id<Id>(ownIdOf(at))
-      const asked = { caller, id: ownId, request: given, idempotency }
+      const caller = Caller.trusted(workspace, {
+        mode: yield* Effect.fromResult(parseMode(incoming)),
+      })
+      const ownId = <Id extends number>() => id<Id>(ownIdName(at))
+      const asked = { caller, id: ownId, request: value, idempotency }
       if (entry.idempotent !== true) return yield* entry.handler(asked)
-      const { answer: made, replayed } = yield* entry.handler(asked)
+      const { answer: created, replayed } = yield* entry.handler(asked)
       if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
-      return made
+      return created
     }),
   }
   return route

@@ -25,19 +25,19 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import {
-  bodyOf,
+  jsonBody,
   deleted,
   DeletedJson,
   json,
   listOf,
-  pageOf,
+  pageBody,
   query,
   pageJson,
   IdJson,
   TimeJson,
 } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
-import { keyFields, keyFieldsOf } from "../v2/me.ts"
+import { keyFields, toKeyFields } from "../v2/me.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
@@ -94,7 +94,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<CreateWorkspace>()(WorkspaceBody, { name: "Example" }),
     status: 201,
     success: "The workspace.",
-    answer: bodyOf(WorkspaceJson, examples.workspace),
+    answer: jsonBody(WorkspaceJson, examples.workspace),
     refused: ["role_required"],
     handler: Effect.fnUntraced(function* createWorkspace({ request, role }) {
       const workspaces = yield* Workspaces
@@ -108,7 +108,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     about: "Newest first.",
     request: query<ListPage>()(PageInput),
     success: "A page of workspaces.",
-    answer: pageOf(WorkspaceJson, examples.workspace),
+    answer: pageBody(WorkspaceJson, examples.workspace),
     handler: Effect.fnUntraced(function* listWorkspaces({ request }) {
       const workspaces = yield* Workspaces
       return pageJson(yield* workspaces.list(request), workspaceJson)
@@ -119,7 +119,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     right: "read",
     summary: "Read a workspace",
     success: "The workspace.",
-    answer: bodyOf(WorkspaceJson, examples.workspace),
+    answer: jsonBody(WorkspaceJson, examples.workspace),
     refused: ["workspace_not_found"],
     handler: Effect.fnUntraced(function* getWorkspace({ id }) {
       const workspaces = yield* Workspaces
@@ -132,7 +132,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Change a workspace",
     request: json<ChangeWorkspace>()(WorkspacePatch, { account_disabled: true }),
     success: "The workspace as it is now.",
-    answer: bodyOf(WorkspaceJson, { ...examples.workspace, account_disabled: true }),
+    answer: jsonBody(WorkspaceJson, { ...examples.workspace, account_disabled: true }),
     refused: ["workspace_not_found", "role_required"],
     handler: Effect.fnUntraced(function* updateWorkspace({ id, request, role }) {
       const workspaces = yield* Workspaces
@@ -145,7 +145,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Delete a workspace",
     about: "Stops its keys, cancels its waiting messages and removes its webhook endpoints.",
     success: "Deleted.",
-    answer: bodyOf(DeletedJson, deleted(1)),
+    answer: jsonBody(DeletedJson, deleted(1)),
     refused: ["workspace_not_found", "role_required"],
     handler: Effect.fnUntraced(function* deleteWorkspace({ id, role }) {
       const workspaces = yield* Workspaces
@@ -183,7 +183,7 @@ const RevokedKeyJson = Schema.Union([
 const keyJson = (key: ApiKey): typeof KeyJson.Type => ({
   id: key.id,
   version: key.version,
-  ...keyFieldsOf(key),
+  ...toKeyFields(key),
   last4: key.last4,
   created_at: formatInstant(key.createdAt),
   last_used_at: instantOrNull(key.lastUsedAt),
@@ -221,7 +221,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<CreateKey>()(KeyBody, { version: 2, name: "Shop", scopes: "all" }),
     status: 201,
     success: "The whole key, shown only now.",
-    answer: bodyOf(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
+    answer: jsonBody(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
     refused: ["key_limit_reached", "number_not_found"],
     handler: Effect.fnUntraced(function* createKey({ id, request, role }) {
       const keys = yield* Keys
@@ -252,7 +252,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
     about:
       "Revokes a version 2 key with the webhook endpoints that it created; deletes a version 1 key.",
     success: "The key no longer works.",
-    answer: bodyOf(RevokedKeyJson, { id: 9, revoked: true }),
+    answer: jsonBody(RevokedKeyJson, { id: 9, revoked: true }),
     refused: ["key_not_found"],
     handler: Effect.fnUntraced(function* revokeKey({ id, role }) {
       const keys = yield* Keys
@@ -289,7 +289,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<CreateContact>()(ContactBody, { name: "Ada", phone: "+15550001234" }),
     status: 201,
     success: "The contact.",
-    answer: bodyOf(ContactJson, examples.contact),
+    answer: jsonBody(ContactJson, examples.contact),
     refused: ["invalid_phone", "invalid_username", "contact_exists"],
     handler: Effect.fnUntraced(function* createContact({ id, request, role }) {
       const contacts = yield* Contacts
@@ -303,7 +303,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
     about: "Newest first.",
     request: query<ListPage>()(PageInput),
     success: "A page of contacts.",
-    answer: pageOf(ContactJson, examples.contact),
+    answer: pageBody(ContactJson, examples.contact),
     handler: Effect.fnUntraced(function* listContacts({ id, request, role }) {
       const contacts = yield* Contacts
       return pageJson(yield* contacts.list(role, id("id"), request), contactJson)
@@ -314,7 +314,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
     right: "administrate",
     summary: "Delete a contact",
     success: "Deleted.",
-    answer: bodyOf(DeletedJson, deleted(6)),
+    answer: jsonBody(DeletedJson, deleted(6)),
     refused: [{ code: "contact_not_found", inPath: true }],
     handler: Effect.fnUntraced(function* deleteContact({ id, role }) {
       const contacts = yield* Contacts

@@ -18,7 +18,7 @@ const withoutTrunkPrefix = (digits: string): string | undefined => {
 }
 
 /** No number is longer, with its prefixes. */
-const mostDigits = 25
+const maxDigits = 25
 
 /**
  * The digits of a phone with its country code: code and phone, the same without the trunk prefix, or the phone alone
@@ -27,7 +27,7 @@ const mostDigits = 25
 export const withCountryCode = (code: string, phone: string): string => {
   const both = code + phone
   const withoutZeros = code + phone.replace(/^0+/, "")
-  if (both.length > mostDigits || !/^\d+$/.test(both)) return withoutZeros
+  if (both.length > maxDigits || !/^\d+$/.test(both)) return withoutZeros
   if (isValid(both)) return both
   const national = withoutTrunkPrefix(both)
   if (national !== undefined) return national

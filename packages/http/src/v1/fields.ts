@@ -54,20 +54,20 @@ type Lenient<A> = A | null | typeof unreadable
 const wholeNumber = /^-?\d{1,16}$/
 
 /** A whole number; null when it was not given. */
-export const integerOf = (value: JsonValue): Lenient<number> => {
+export const parseInteger = (value: JsonValue): Lenient<number> => {
   if (value === null || value === "") return null
   const number = typeof value === "string" && wholeNumber.test(value) ? Number(value) : value
   return typeof number === "number" && Number.isSafeInteger(number) ? number : unreadable
 }
 
 /** Text, or a number's digits; null for everything else, empty text included. */
-export const textOf = (value: JsonValue): string | null => {
+export const parseText = (value: JsonValue): string | null => {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : null
   return typeof value === "string" && value !== "" ? value : null
 }
 
 /** Makes fields with that type and reader. */
-const fieldOf =
+const makeField =
   <A>(type: FieldV1<A>["type"], read: FieldV1<A>["read"], nullable = true) =>
   (description: string, { required = false } = {}): FieldV1<A> => ({
     type,
@@ -77,13 +77,13 @@ const fieldOf =
     read,
   })
 
-export const integer = fieldOf("integer", (body, name) => integerOf(body.one(name)))
+export const integer = makeField("integer", (body, name) => parseInteger(body.one(name)))
 
 /** Like `integer`, but an empty text and null count as given, and are not whole numbers. */
-const strictInteger = fieldOf(
+const strictInteger = makeField(
   "integer",
   (body, name) => {
-    const number = integerOf(body.one(name))
+    const number = parseInteger(body.one(name))
     return number === null && body.has(name) ? unreadable : number
   },
   false,
@@ -93,10 +93,10 @@ const strictInteger = fieldOf(
 export const isWholeNumber = (value: JsonValue): boolean =>
   typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value)
 
-export const string = fieldOf("string", (body, name) => textOf(body.one(name)))
+export const string = makeField("string", (body, name) => parseText(body.one(name)))
 
 /** A file. It is not parsed as a field; the table has it for the document. */
-export const file = fieldOf("file", () => null)
+export const file = makeField("file", () => null)
 
 /** The members of a comma-separated text; entirely empty ones are skipped. */
 function* commaSeparated(text: string): Generator<string> {
@@ -113,10 +113,10 @@ function* commaSeparated(text: string): Generator<string> {
   }
 }
 
-function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> {
+function* eachMember(values: ReadonlyArray<JsonValue>): Generator<string | null> {
   for (const value of values) {
     if (typeof value === "string") yield* commaSeparated(value)
-    else yield textOf(value)
+    else yield parseText(value)
   }
 }
 
@@ -124,13 +124,13 @@ function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> 
  * A required list, or comma-separated texts. Empty members are skipped; a non-text member is null.
  * Of a list longer than `most`, it reads one extra member and no more.
  */
-export const strings = (most: number, description: string) =>
-  fieldOf("strings", (body, name) => {
+export const strings = (max: number, description: string) =>
+  makeField("strings", (body, name) => {
     const members: Array<string | null> = []
-    for (const member of membersOf(body.all(name))) {
+    for (const member of eachMember(body.all(name))) {
       if (member === "") continue
       members.push(member)
-      if (members.length > most) break
+      if (members.length > max) break
     }
     return members
   })(description, { required: true })
@@ -157,31 +157,31 @@ export const readFields = <Fields extends FieldsV1>(
   ) as ReadFieldsV1<Fields>
 
 /** An id that is not a positive integer counts as unknown. */
-export const idOf = <Id extends number>(given: Lenient<number>): Id | undefined =>
-  typeof given === "number" && given > 0 ? (given as Id) : undefined
+export const findId = <Id extends number>(input: Lenient<number>): Id | undefined =>
+  typeof input === "number" && input > 0 ? (input as Id) : undefined
 
 /** A whole number within those bounds; `otherwise` when it was not given. Fails with that text. */
 const within = <Otherwise>(
-  given: Lenient<number>,
+  input: Lenient<number>,
   otherwise: Otherwise,
-  least: number,
-  most: number,
+  min: number,
+  max: number,
   failure: TextName,
 ): Result.Result<number | Otherwise, FailureV1> => {
-  if (given === null) return Result.succeed(otherwise)
-  return given === unreadable || given < least || given > most
+  if (input === null) return Result.succeed(otherwise)
+  return input === unreadable || input < min || input > max
     ? Result.fail(failV1(failure))
-    : Result.succeed(given)
+    : Result.succeed(input)
 }
 
 /** One of those words; null when none was given. Fails with that text. */
 export const oneOf = <Word extends string>(
-  given: string | null,
+  text: string | null,
   words: ReadonlyArray<Word>,
   failure: TextName,
 ): Result.Result<Word | null, FailureV1> => {
-  if (given === null) return Result.succeed(null)
-  const word = words.find((known) => known === given)
+  if (text === null) return Result.succeed(null)
+  const word = words.find((known) => known === text)
   return word === undefined ? Result.fail(failV1(failure)) : Result.succeed(word)
 }
 
@@ -192,7 +192,7 @@ export const pageField = integer("Default: 1.")
 /** No workspace has records on a later page. */
 const lastPage = 1_000_000_000
 
-export const pageOf = (given: Lenient<number>) => within(given, 1, 1, lastPage, "invalid_page")
+export const parsePage = (input: Lenient<number>) => within(input, 1, 1, lastPage, "invalid_page")
 
 interface LimitV1 {
   readonly otherwise: number
@@ -203,14 +203,15 @@ export const limitField = ({ most, otherwise }: LimitV1) =>
   integer(`Records of a page, at most ${most}. Default: ${otherwise}.`)
 
 /** A larger limit counts as the maximum. */
-export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
-  Result.map(within(given, otherwise, 1, Infinity, "invalid_limit"), (limit) =>
+export const parseLimit = (input: Lenient<number>, { most, otherwise }: LimitV1) =>
+  Result.map(within(input, otherwise, 1, Infinity, "invalid_limit"), (limit) =>
     Math.min(limit, most),
   )
 
 export const offsetField = integer("Records to skip. Default: 0.")
 
-export const offsetOf = (given: Lenient<number>) => within(given, 0, 0, Infinity, "invalid_offset")
+export const parseOffset = (input: Lenient<number>) =>
+  within(input, 0, 0, Infinity, "invalid_offset")
 
 // Recipients, as version 2 writes them (contract: Version 1: sends). Country code and phone come
 // separately and are joined; a phone that begins with `@` is a Telegram username.
@@ -240,7 +241,7 @@ export const phonesFields = {
 const compact = (text: string): string => text.replaceAll(/[ -]+/g, "")
 
 /** The digits of a country code, parsed once for all its phones: it may be long. */
-const prefixOf = (code: string | null): string => compact(code ?? "").replace(/^\+/, "")
+const toPrefix = (code: string | null): string => compact(code ?? "").replace(/^\+/, "")
 
 type Join = (code: string, phone: string) => string
 
@@ -253,12 +254,12 @@ const joining = (code: string): Effect.Effect<Join> =>
     : Effect.promise(async () => (await import("./countryCodes.ts")).withCountryCode)
 
 /** A phone, whose country code may be separate, or a username. Fails with `invalid_phone`. */
-const personOf = (
-  given: string,
+const parsePerson = (
+  value: string,
   code = "",
   join: Join = alone,
 ): Result.Result<RecipientV1, FailureV1> => {
-  const text = given.trim()
+  const text = value.trim()
   if (text.startsWith("@")) {
     return parseUsername(text) === undefined
       ? Result.fail(failV1("invalid_phone"))
@@ -270,7 +271,7 @@ const personOf = (
   return phone === undefined ? Result.fail(failV1("invalid_phone")) : Result.succeed({ phone })
 }
 
-export const groupOf = ({
+export const parseGroup = ({
   group_name,
 }: ReadFieldsV1<typeof groupFields>): Result.Result<RecipientV1, FailureV1> => {
   if (group_name === null) return Result.fail(failV1("no_group"))
@@ -280,37 +281,37 @@ export const groupOf = ({
 }
 
 /** The recipient of a single send. Fails unless exactly one of `phone` and `group_name` is given. */
-export const recipientOf = Effect.fnUntraced(function* recipientOf(
+export const parseRecipient = Effect.fnUntraced(function* parseRecipient(
   fields: ReadFieldsV1<typeof phoneFields & typeof groupFields>,
 ) {
   const { country_code, group_name, phone } = fields
   if (phone !== null && group_name !== null) return yield* failV1("two_recipients")
   if (phone !== null) {
-    const code = prefixOf(country_code)
-    return yield* Effect.fromResult(personOf(phone, code, yield* joining(code)))
+    const code = toPrefix(country_code)
+    return yield* Effect.fromResult(parsePerson(phone, code, yield* joining(code)))
   }
-  return yield* group_name === null ? failV1("no_recipient") : Effect.fromResult(groupOf(fields))
+  return yield* group_name === null ? failV1("no_recipient") : Effect.fromResult(parseGroup(fields))
 })
 
 /** Fails with `no_phones`, `too_many_phones`, `invalid_phone`. */
-export const recipientsOf = Effect.fnUntraced(function* recipientsOf({
+export const parseRecipients = Effect.fnUntraced(function* parseRecipients({
   country_code,
   phones,
 }: ReadFieldsV1<typeof phonesFields>) {
   if (phones.length === 0) return yield* failV1("no_phones")
   if (phones.length > maximumRecipients) return yield* failV1("too_many_phones")
-  const code = prefixOf(country_code)
+  const code = toPrefix(country_code)
   const join = yield* joining(code)
   const recipients: Array<RecipientV1> = []
   for (const phone of phones) {
-    recipients.push(yield* Effect.fromResult(personOf(phone ?? "", code, join)))
+    recipients.push(yield* Effect.fromResult(parsePerson(phone ?? "", code, join)))
   }
   return recipients
 })
 
 /** E.164; its `+` may be missing. Fails with `invalid_phone`. */
-export const phoneOf = (given: string): Result.Result<string, FailureV1> =>
-  Result.flatMap(personOf(given), (person) =>
+export const toPhone = (text: string): Result.Result<string, FailureV1> =>
+  Result.flatMap(parsePerson(text), (person) =>
     "phone" in person ? Result.succeed(person.phone) : Result.fail(failV1("invalid_phone")),
   )
 
@@ -344,7 +345,7 @@ export const kindOf = ({ msg_type }: ContentFields): Result.Result<MediaType | n
 }
 
 /** The number of `msg_type` for a message's content. */
-export const msgTypeOf = ({
+export const toMsgType = ({
   foundMediaType,
   media,
 }: Pick<Message, "foundMediaType" | "media">): 0 | 1 | 2 => {
@@ -363,7 +364,7 @@ export type SourceV1 =
 const unnamed = "file"
 
 /** An uploaded file wins over a link. */
-export const sourceOf = (
+export const toSource = (
   kind: MediaType,
   fields: ContentFields,
   upload: UploadV1 | null,
@@ -403,14 +404,14 @@ const dashed = /^(\d{2})-(\d{2})-(\d{4})$/
 
 const clock = /^(\d{2}):(\d{2})$/
 
-const dayOf = (form: RegExp, text: string): string | undefined => {
+const parseDay = (form: RegExp, text: string): string | undefined => {
   const [, day, month, year] = form.exec(text.trim()) ?? []
   return day === undefined ? undefined : `${year}-${month}-${day}`
 }
 
 /** The start of a `dd-mm-yyyy` in UTC, in epoch milliseconds; undefined for any other text. */
 export const startOfDay = (text: string): number | undefined => {
-  const day = dayOf(dashed, text)
+  const day = parseDay(dashed, text)
   return day === undefined ? undefined : parseInstant(`${day}T00:00Z`)?.millis
 }
 
@@ -420,23 +421,23 @@ export const scheduledAt = ({
   time,
   timezone,
 }: ReadFieldsV1<typeof scheduleFields>): Result.Result<number, FailureV1> => {
-  const day = dayOf(slashed, date ?? "")
+  const day = parseDay(slashed, date ?? "")
   if (day === undefined || parseInstant(`${day}T00:00Z`) === undefined) {
     return Result.fail(failV1("invalid_date"))
   }
   const hours = clock.exec((time ?? "").trim())?.[0]
-  const shown = hours === undefined ? undefined : parseInstant(`${day}T${hours}Z`)
-  if (shown === undefined) return Result.fail(failV1("invalid_time"))
+  const instant = hours === undefined ? undefined : parseInstant(`${day}T${hours}Z`)
+  if (instant === undefined) return Result.fail(failV1("invalid_time"))
   const zone = parseTimeZone(timezone?.trim() ?? "UTC")
   if (zone === undefined) return Result.fail(failV1("invalid_timezone"))
-  return Result.succeed(momentInZone(shown.millis, zone))
+  return Result.succeed(momentInZone(instant.millis, zone))
 }
 
 /** Longer than any message waits; later dates cannot be written. */
 const maximumSeconds = 100 * 366 * 86_400
 
 /** Whole seconds; null for a message that does not expire. */
-export const expiryOf = ({ expire_after_seconds }: ReadFieldsV1<typeof expiryFields>) =>
+export const parseExpiry = ({ expire_after_seconds }: ReadFieldsV1<typeof expiryFields>) =>
   within(expire_after_seconds, null, 1, maximumSeconds, "invalid_expiry")
 
 /** Epoch milliseconds as version 2's text, to the millisecond. */

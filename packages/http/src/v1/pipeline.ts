@@ -30,9 +30,9 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Result, Schema, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { authorizationOf, isPlain, parseEntries, takeWorkspaceShare } from "../IncomingRequest.ts"
+import { findAuthorization, isPlain, parseEntries, takeWorkspaceShare } from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest, QueryEntries } from "../IncomingRequest.ts"
-import { FormProblem, isMultipart, keptFileName, readForm } from "../MultipartForm.ts"
+import { FormProblem, isMultipart, storedFileName, readForm } from "../MultipartForm.ts"
 import type { Form, ReadingForm } from "../MultipartForm.ts"
 import { isJsonContentType, maximumBodyBytes, readBytesWith } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
@@ -41,7 +41,7 @@ import { parseStrictJson } from "../StrictJson.ts"
 import type { JsonObject, JsonValue } from "../StrictJson.ts"
 import { errorPageReply, failureReply, failV1, refusalReplyV1 } from "./failures.ts"
 import type { ErrorPageV1, FailureV1, OtherTexts } from "./failures.ts"
-import { integerOf, readFields, textOf, unreadable } from "./fields.ts"
+import { parseInteger, readFields, parseText, unreadable } from "./fields.ts"
 import type { BodyV1, ExampleV1, FieldsV1, ReadFieldsV1, UploadV1 } from "./fields.ts"
 
 interface EntryV1<Fields extends FieldsV1, Answer extends Schema.Top> {
@@ -110,7 +110,7 @@ export const routeV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
 })
 
 /** The names of the operation's file parts. */
-const filePartsOf = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
+const getFileParts = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
   Object.entries(fields).flatMap(([name, { type }]) => (type === "file" ? name : []))
 
 /** `status` in the success body. */
@@ -137,16 +137,16 @@ type Credentials = Omit<CredentialsV1, "clientAddress">
  * The credentials of a request: a `client_id` with an `api_key`, which may be a bearer token
  * instead. A missing key is reported before a missing client id. The core validates them.
  */
-const credentialsOf = (
+const getCredentials = (
   { bearerOnly }: RouteV1,
   body: BodyV1,
   request: HttpServerRequest,
 ): Result.Result<Credentials, FailureV1> => {
-  const bearer = bearerToken(authorizationOf(request)) ?? null
-  const apiKey = bearerOnly === true ? bearer : (textOf(body.one("api_key")) ?? bearer)
+  const bearer = bearerToken(findAuthorization(request)) ?? null
+  const apiKey = bearerOnly === true ? bearer : (parseText(body.one("api_key")) ?? bearer)
   if (apiKey === null) return Result.fail(failV1("missing_key"))
   if (bearerOnly === true) return Result.succeed({ clientId: null, apiKey })
-  const clientId = integerOf(body.one("client_id"))
+  const clientId = parseInteger(body.one("client_id"))
   if (clientId === null) return Result.fail(failV1("missing_client_id"))
   if (clientId === unreadable) return Result.fail(failV1("invalid_client_id"))
   return Result.succeed({ clientId, apiKey })
@@ -155,8 +155,8 @@ const credentialsOf = (
 /** Answers requests of version 1 (contract: Version 1: requests). */
 export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
   routes: ReadonlyArray<RouteV1>,
-  places: RejectingBulkhead<WorkspaceId>,
-  addressOf: ClientAddressOf,
+  permits: RejectingBulkhead<WorkspaceId>,
+  getAddress: ClientAddressOf,
 ) {
   const admission = yield* Admission
   const files = yield* MediaFiles
@@ -174,8 +174,11 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
       const as = `${credentials.clientId} ${credentials.apiKey}`
       // A field after the file may name another caller: the last one counts.
       if (admitted?.as === as) return admitted.caller
-      const caller = yield* admission.admitV1({ ...credentials, clientAddress: addressOf(request) })
-      yield* takeWorkspaceShare(places, caller.workspace.id).pipe(Scope.provide(scope))
+      const caller = yield* admission.admitV1({
+        ...credentials,
+        clientAddress: getAddress(request),
+      })
+      yield* takeWorkspaceShare(permits, caller.workspace.id).pipe(Scope.provide(scope))
       yield* known
       admitted = { caller, as }
       return caller
@@ -192,7 +195,7 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
 
     /** Missing credentials may follow the file. */
     const beforeFile = (body: BodyV1) => {
-      const credentials = credentialsOf(route, body, request)
+      const credentials = getCredentials(route, body, request)
       return Result.isFailure(credentials) ? Effect.void : admit(credentials.success)
     }
 
@@ -200,10 +203,10 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
     const { body, file } =
       route.method === "GET"
         ? yield* Effect.fromResult(readQueryV1(query))
-        : yield* readBodyV1(request, filePartsOf(route), files, { take, beforeFile })
+        : yield* readBodyV1(request, getFileParts(route), files, { take, beforeFile })
 
     // Credentials, account, rate limit, share of the requests in flight
-    const caller = yield* admit(yield* Effect.fromResult(credentialsOf(route, body, request)))
+    const caller = yield* admit(yield* Effect.fromResult(getCredentials(route, body, request)))
 
     // Fields, number, allowance, quota
     const work = route.handler({ caller, body, file, parameter })
@@ -300,7 +303,7 @@ const guess = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
 const isForm = (contentType: string): boolean =>
   /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
 
-const readerOf = (
+const makeReader = (
   contentType: string | undefined,
 ): ((bytes: Uint8Array) => Result.Result<BodyV1, Refusal>) | undefined => {
   if (contentType === undefined || contentType.trim() === "") return guess
@@ -308,16 +311,16 @@ const readerOf = (
   return isForm(contentType) ? formOfBytes : undefined
 }
 
-const problemOf = ({ reason }: FormProblem): Refusal => {
+const toRefusal = ({ reason }: FormProblem): Refusal => {
   if (reason === "no_room") return noRoomForFile
   return reason === "malformed" ? invalid : tooLarge
 }
 
-const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
+const toUpload = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
   if (moreFiles > 0) return Result.fail(failV1("several_files"))
   // A browser sends this for a file input without a file.
   if (file === undefined || file.content.size === 0) return Result.succeed(null)
-  return Result.succeed({ fileName: keptFileName(file) ?? null, content: file.content })
+  return Result.succeed({ fileName: storedFileName(file) ?? null, content: file.content })
 }
 
 /** The body of a POST; an upload lasts until the scope closes. */
@@ -344,16 +347,16 @@ const readBodyV1 = <E>(
       const form = yield* readForm(request, files, limits, reading).pipe(
         Effect.catchIf(
           (error) => error instanceof FormProblem,
-          (problem) => Effect.fail(problemOf(problem)),
+          (problem) => Effect.fail(toRefusal(problem)),
         ),
       )
       return {
         body: yield* Effect.fromResult(formBody(form.fields)),
-        file: yield* Effect.fromResult(uploadOf(form)),
+        file: yield* Effect.fromResult(toUpload(form)),
       }
     })
   }
-  const reader = readerOf(headers["content-type"])
+  const reader = makeReader(headers["content-type"])
   if (reader === undefined) return Effect.fail(invalid)
   return Effect.map(
     Effect.flatMap(readBytesWith(request, take), (bytes) => Effect.fromResult(reader(bytes))),
@@ -388,7 +391,7 @@ interface UnknownCaller {
 /** Makes the count that the calls of one process share. */
 const makeUnknownCallers = () => {
   const { whole } = sharedLimits.unknownCallersBytes
-  let held = 0
+  let bufferedBytes = 0
 
   /** A call; it ends with the scope. */
   const open: Effect.Effect<UnknownCaller, never, Scope.Scope> = Effect.gen(function* open() {
@@ -397,7 +400,7 @@ const makeUnknownCallers = () => {
     let isKnown = false
     const known = Effect.sync(() => {
       isKnown = true
-      held -= own
+      bufferedBytes -= own
       own = 0
     })
     yield* Effect.addFinalizer(() => known)
@@ -408,9 +411,9 @@ const makeUnknownCallers = () => {
         read += bytes
         const more = Math.max(read - uncounted, 0) - own
         // A single call may always continue: its own bounds end it.
-        if (held > own && held + more > whole) return Effect.fail(busy)
+        if (bufferedBytes > own && bufferedBytes + more > whole) return Effect.fail(busy)
         own += more
-        held += more
+        bufferedBytes += more
         return Effect.void
       })
     return { take, known }

@@ -33,14 +33,14 @@ import type { FailureV1 } from "./failures.ts"
 import {
   contentFields,
   groupFields,
-  idOf,
+  findId,
   integer,
   kindOf,
   pageField,
-  pageOf,
+  parsePage,
   phoneFields,
-  recipientOf,
-  sourceOf,
+  parseRecipient,
+  toSource,
   string,
   textOfContent,
   unreadable,
@@ -99,13 +99,15 @@ const createWithFile = Effect.fnUntraced(
   ) {
     const reminders = yield* Reminders
     const directory = yield* MediaDirectory
-    const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
-    const media = { mediaId: kept.answer.id, type }
+    const uploaded = yield* directory.upload(caller, { fileName, content: upload.content }, null)
+    const media = { mediaId: uploaded.answer.id, type }
     return yield* reminders
       .create(caller, { ...command, media }, null)
       .pipe(
         Effect.onExit((exit) =>
-          isRefused(exit) ? Effect.ignore(directory.delete(caller, kept.answer.id)) : Effect.void,
+          isRefused(exit)
+            ? Effect.ignore(directory.delete(caller, uploaded.answer.id))
+            : Effect.void,
         ),
       )
   },
@@ -156,7 +158,7 @@ const remindV1 = Effect.map(OutboundRule, (rule) => {
     function* remind({ caller, fields, file }: AskedReminder) {
       const { cron_expression, reminder_name, timezone, whatsapp_client: from } = fields
       if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
-      const to = yield* recipientOf(fields)
+      const to = yield* parseRecipient(fields)
       const kind = yield* Effect.fromResult(kindOf(fields))
       const content = {
         name: reminder_name,
@@ -169,7 +171,7 @@ const remindV1 = Effect.map(OutboundRule, (rule) => {
       }
       // Checks the rest before anything is stored.
       yield* Effect.fromResult(parser.creation(content))
-      const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
+      const source = kind === null ? null : yield* Effect.fromResult(toSource(kind, fields, file))
       if (from === unreadable) return yield* failV1("invalid_number")
       return yield* create(caller, { ...content, from }, kind, source).pipe(
         Effect.catchTag("Refusal", (refusal) => refused(caller, from, refusal)),
@@ -201,10 +203,10 @@ const pageSize = 50
 /** A saved contact, which only version 2 can name, shows neither phone nor group. */
 const shownPhone = (to: RequestedRecipient): string | null => {
   if (to.kind === "phone") return to.phone
-  return to.kind === "username" ? to.username.given : null
+  return to.kind === "username" ? to.username.text : null
 }
 
-const shown = (reminder: Reminder): typeof ReminderV1.Type => ({
+const toReminderV1 = (reminder: Reminder): typeof ReminderV1.Type => ({
   reminder_id: reminder.id,
   reminder_name: reminder.name,
   phone: shownPhone(reminder.to),
@@ -234,8 +236,8 @@ export const reminderRoutes = Effect.gen(function* reminderRoutes() {
         timezone: "Europe/Berlin",
       },
       answer: successV1({ message: Schema.String, reminder_id: Schema.Int }),
-      handler: (asked) =>
-        Effect.map(remind(asked), ({ answer }) => ({
+      handler: (request) =>
+        Effect.map(remind(request), ({ answer }) => ({
           status: succeeded,
           message: "Reminder created",
           reminder_id: answer.id,
@@ -251,9 +253,9 @@ export const reminderRoutes = Effect.gen(function* reminderRoutes() {
         reminders: described(Schema.Array(ReminderV1), "Newest first."),
       }),
       handler: Effect.fnUntraced(function* handler({ caller, fields }) {
-        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const page = yield* Effect.fromResult(parsePage(fields.page))
         const { items, total } = yield* lists.reminders(caller, offsetOfPage(page, pageSize))
-        return { status: succeeded, total, page, reminders: items.map(shown) }
+        return { status: succeeded, total, page, reminders: items.map(toReminderV1) }
       }),
     }),
     routeV1("POST /api/v1/reminder/cancel", {
@@ -263,7 +265,7 @@ export const reminderRoutes = Effect.gen(function* reminderRoutes() {
       answer: DoneAnswer,
       handler: ({ caller, fields }) =>
         Effect.as(
-          reminders.remove(caller, idOf<ReminderId>(fields.reminder_id)),
+          reminders.remove(caller, findId<ReminderId>(fields.reminder_id)),
           done("Reminder cancelled"),
         ),
     }),

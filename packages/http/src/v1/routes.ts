@@ -43,17 +43,17 @@ import { failV1, textsOfLists, textsOfMe } from "./failures.ts"
 import type { FailureV1 } from "./failures.ts"
 import {
   file,
-  idOf,
+  findId,
   integer,
   limitField,
-  limitOf,
-  msgTypeOf,
+  parseLimit,
+  toMsgType,
   offsetField,
-  offsetOf,
+  parseOffset,
   oneOf,
   pageField,
-  pageOf,
-  phoneOf,
+  parsePage,
+  toPhone,
   startOfDay,
   string,
   strings,
@@ -76,7 +76,7 @@ export const meRoute: RouteV1 = routeV1("POST /api/v1/me", {
   handler: Effect.fnUntraced(function* v1Me({ caller, fields: { whatsapp_client } }) {
     if (whatsapp_client !== null) {
       const connections = yield* Connections
-      yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+      yield* connections.get(caller, findId<NumberId>(whatsapp_client))
     }
     return {
       status: succeeded,
@@ -148,7 +148,7 @@ const reportPageSize = 200
 
 const msgId = integer("The message's id.", { required: true })
 
-const statusOf = (message: Message, now: number): typeof StatusAnswer.Type => ({
+const getStatus = (message: Message, now: number): typeof StatusAnswer.Type => ({
   ...shownStatus(statusAt(message, now)),
   message: message.text,
   msg_id: message.id,
@@ -161,7 +161,7 @@ const historyItem = (message: Message, now: number): typeof HistoryItem.Type => 
   ...shownStatus(statusAt(message, now)),
   to: shownRecipient(message.to),
   whatsapp_client: message.from.id,
-  msg_type: msgTypeOf(message),
+  msg_type: toMsgType(message),
   created_at: formatInstant(message.createdAt),
   sent_at: instantOrNull(message.sentAt),
 })
@@ -172,7 +172,7 @@ const readStatus = Effect.fnUntraced(function* readStatus(
 ) {
   const messages = yield* Messages
   const message = yield* messages.get(caller, id)
-  return statusOf(message, yield* Clock.currentTimeMillis)
+  return getStatus(message, yield* Clock.currentTimeMillis)
 })
 
 export const messageRoutes: ReadonlyArray<RouteV1> = [
@@ -183,7 +183,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
     answer: DoneAnswer,
     handler: Effect.fnUntraced(function* v1CancelMsg({ caller, fields }) {
       const messages = yield* Messages
-      yield* messages.cancel(caller, idOf<MessageId>(fields.msg_id))
+      yield* messages.cancel(caller, findId<MessageId>(fields.msg_id))
       return done("Message cancelled")
     }),
   }),
@@ -193,7 +193,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
     example: { msg_id: 4711 },
     answer: StatusAnswer,
     handler: Effect.fnUntraced(function* v1MessageStatus({ caller, fields }) {
-      return yield* readStatus(caller, idOf<MessageId>(fields.msg_id))
+      return yield* readStatus(caller, findId<MessageId>(fields.msg_id))
     }),
   }),
   routeV1("GET /api/v1/message/status/{msg_id}", {
@@ -222,7 +222,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
       const first = startOfDay(fields.start_date ?? "")
       const last = startOfDay(fields.end_date ?? "")
       if (first === undefined || last === undefined) return yield* failV1("invalid_date")
-      const page = yield* Effect.fromResult(pageOf(fields.page))
+      const page = yield* Effect.fromResult(parsePage(fields.page))
       const { items, total } = yield* lists.messages(
         caller,
         { first, last },
@@ -304,8 +304,8 @@ export const mediaRoutes: ReadonlyArray<RouteV1> = [
     }),
     handler: Effect.fnUntraced(function* v1MediaList({ caller, fields }) {
       const lists = yield* Version1Lists
-      const page = yield* Effect.fromResult(pageOf(fields.page))
-      const limit = yield* Effect.fromResult(limitOf(fields.limit, mediaPageLimits))
+      const page = yield* Effect.fromResult(parsePage(fields.page))
+      const limit = yield* Effect.fromResult(parseLimit(fields.limit, mediaPageLimits))
       const type = yield* Effect.fromResult(
         oneOf(fields.file_type, mediaTypes, "invalid_file_type"),
       )
@@ -323,7 +323,7 @@ export const mediaRoutes: ReadonlyArray<RouteV1> = [
     answer: DoneAnswer,
     handler: Effect.fnUntraced(function* v1MediaDelete({ caller, fields }) {
       const directory = yield* MediaDirectory
-      yield* directory.delete(caller, idOf<MediaId>(fields.media_id))
+      yield* directory.delete(caller, findId<MediaId>(fields.media_id))
       return done("Media deleted")
     }),
   }),
@@ -336,12 +336,12 @@ const resultPageLimits = { otherwise: 100, most: maximumPhones }
 
 const campaignId = integer("The campaign's id.", { required: true })
 
-const phonesOf = (
+const parsePhones = (
   numbers: ReadonlyArray<string | null>,
 ): Result.Result<ReadonlyArray<string>, FailureV1> => {
   if (numbers.length === 0) return Result.fail(failV1("no_numbers"))
   if (numbers.length > maximumPhones) return Result.fail(failV1("too_many_numbers"))
-  return Result.all(numbers.map((number) => phoneOf(number ?? "")))
+  return Result.all(numbers.map((number) => toPhone(number ?? "")))
 }
 
 const ofName = (refusal: Refusal): Refusal | FailureV1 =>
@@ -364,7 +364,7 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
     }),
     handler: Effect.fnUntraced(function* v1VerificationCreate({ caller, fields }) {
       const checks = yield* NumberChecks
-      const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
+      const phones = yield* Effect.fromResult(parsePhones(fields.numbers))
       const { campaign_name: campaign } = fields
       // Version 1 is lenient: a blank note counts as none.
       const name = campaign === null || isBlank(campaign) ? null : campaign
@@ -393,7 +393,7 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
     }),
     handler: Effect.fnUntraced(function* v1GetVerificationStatus({ caller, fields }) {
       const checks = yield* NumberChecks
-      const check = yield* checks.get(caller, idOf<NumberCheckId>(fields.campaign_id))
+      const check = yield* checks.get(caller, findId<NumberCheckId>(fields.campaign_id))
       return {
         status: succeeded,
         overall_status: check.status,
@@ -425,12 +425,12 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
     }),
     handler: Effect.fnUntraced(function* v1GetVerificationResults({ caller, fields }) {
       const lists = yield* Version1Lists
-      const id = idOf<NumberCheckId>(fields.campaign_id)
+      const id = findId<NumberCheckId>(fields.campaign_id)
       const status = yield* Effect.fromResult(
         oneOf(fields.status, checkResultStatuses, "invalid_status"),
       )
-      const limit = yield* Effect.fromResult(limitOf(fields.limit, resultPageLimits))
-      const offset = yield* Effect.fromResult(offsetOf(fields.offset))
+      const limit = yield* Effect.fromResult(parseLimit(fields.limit, resultPageLimits))
+      const offset = yield* Effect.fromResult(parseOffset(fields.offset))
       const { items, total } = yield* lists.checkResults(caller, id, status, { offset, limit })
       return {
         status: succeeded,
@@ -457,7 +457,7 @@ const numberFields = {
   connection: Schema.Literals(numberStatuses),
 }
 
-const shown = ({ id, label, phone, status }: SendingNumber) => ({
+const toNumberV1 = ({ id, label, phone, status }: SendingNumber) => ({
   whatsapp_client: id,
   whatsapp_number: phone,
   label,
@@ -465,7 +465,7 @@ const shown = ({ id, label, phone, status }: SendingNumber) => ({
 })
 
 /** Version 1 neither shows nor connects Telegram accounts, which are numbers too. */
-const isShown = ({ platform }: SendingNumber): boolean => platform === "whatsapp"
+const isVisible = ({ platform }: SendingNumber): boolean => platform === "whatsapp"
 
 /** A Telegram account is refused as an unknown number. */
 const ofNumber = (refusal: Refusal): Refusal =>
@@ -491,7 +491,7 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
       const { webhook_url, whatsapp_client, whatsapp_number } = fields
       if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
       const phone =
-        whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
+        whatsapp_number === null ? null : yield* Effect.fromResult(toPhone(whatsapp_number))
       const command: ConnectNumber = {
         ...(phone === null ? {} : { loginMethod: "phone_code", phone }),
         ...(whatsapp_client === null ? {} : { numberId: whatsapp_client }),
@@ -513,7 +513,7 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
       const all = yield* connections.list(caller)
       return {
         status: succeeded,
-        data: all.filter(isShown).map(shown),
+        data: all.filter(isVisible).map(toNumberV1),
       }
     }),
   }),
@@ -537,12 +537,12 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
     handler: Effect.fnUntraced(function* v1WhatsappStatus({ caller, fields: { whatsapp_client } }) {
       const connections = yield* Connections
       if (whatsapp_client === null) return yield* failV1("no_number")
-      const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
-      if (!isShown(number)) return yield* failV1("invalid_number")
+      const number = yield* connections.get(caller, findId<NumberId>(whatsapp_client))
+      if (!isVisible(number)) return yield* failV1("invalid_number")
       return {
         status: succeeded,
         data: {
-          ...shown(number),
+          ...toNumberV1(number),
           qr_code_url: number.connect?.qrCodeUrl ?? null,
           pairing_code: number.connect?.pairingCode?.code ?? null,
         },

@@ -20,20 +20,20 @@ import type { FailureV1 } from "./failures.ts"
 import {
   contentFields,
   expiryFields,
-  expiryOf,
+  parseExpiry,
   groupFields,
-  groupOf,
+  parseGroup,
   instantText,
   integer,
   isWholeNumber,
   kindOf,
   phoneFields,
   phonesFields,
-  recipientOf,
-  recipientsOf,
+  parseRecipient,
+  parseRecipients,
   scheduledAt,
   scheduleFields,
-  sourceOf,
+  toSource,
   string,
   textOfContent,
   unreadable,
@@ -109,11 +109,11 @@ const sendV1 = Effect.gen(function* sendV1() {
     const kind = yield* Effect.fromResult(kindOf(fields))
     const text = textOfContent(fields)
     yield* checkText(to, text, kind)
-    const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
+    const source = kind === null ? null : yield* Effect.fromResult(toSource(kind, fields, file))
     const due = yield* Effect.fromResult(sendAt)
     if (due !== null && due <= (yield* Clock.currentTimeMillis))
       return yield* refuse("time_in_past")
-    const expiry = yield* Effect.fromResult(expiryOf(fields))
+    const expiry = yield* Effect.fromResult(parseExpiry(fields))
     const from = fields.whatsapp_client
     if (from === unreadable) return yield* failV1("invalid_number")
     const callbackUrl = yield* callbackUrls.check(fields.webhook, caller.workspaceId)
@@ -162,21 +162,21 @@ export const sendRoutes = Effect.gen(function* sendRoutes() {
       fields: { ...phoneFields, ...groupFields, ...sendFields },
       example: { country_code: "1", phone: "5550001234", msg: "Your table is ready." },
       answer: SentAnswer,
-      handler: (asked) =>
-        Effect.map(send(asked, recipientOf(asked.fields)), sent("Message queued")),
+      handler: (request) =>
+        Effect.map(send(request, parseRecipient(request.fields)), sent("Message queued")),
     }),
     routeV1("POST /api/v1/send_msg/group", {
       summary: "Send to a group",
       fields: { ...groupFields, ...sendFields },
       example: { group_name: "Team", msg: "We open at ten today." },
       answer: SentAnswer,
-      handler: (asked) => {
-        const { body, fields } = asked
+      handler: (request) => {
+        const { body, fields } = request
         const mistyped = typeof body.one("group_name") === "number"
         const isNoType = fields.msg_type === unreadable && !isWholeNumber(body.one("msg_type"))
         return mistyped || isNoType
           ? Effect.fail(new ErrorPageV1())
-          : Effect.map(send(asked, Effect.fromResult(groupOf(fields))), sent("Message queued"))
+          : Effect.map(send(request, Effect.fromResult(parseGroup(fields))), sent("Message queued"))
       },
     }),
     routeV1("POST /api/v1/send_msg/multi", {
@@ -192,8 +192,8 @@ export const sendRoutes = Effect.gen(function* sendRoutes() {
         message: Schema.String,
         msg_ids: described(Schema.Array(MessageId), "In the order of `phones`."),
       }),
-      handler: (asked) =>
-        Effect.map(send(asked, recipientsOf(asked.fields)), (ids) => ({
+      handler: (request) =>
+        Effect.map(send(request, parseRecipients(request.fields)), (ids) => ({
           status: succeeded,
           message: "Messages queued",
           msg_ids: ids,
@@ -211,9 +211,9 @@ export const sendRoutes = Effect.gen(function* sendRoutes() {
         timezone: "Europe/Berlin",
       },
       answer: SentAnswer,
-      handler: (asked) =>
+      handler: (request) =>
         Effect.map(
-          send(asked, recipientOf(asked.fields), scheduledAt(asked.fields)),
+          send(request, parseRecipient(request.fields), scheduledAt(request.fields)),
           sent("Message scheduled"),
         ),
     }),

@@ -11,7 +11,7 @@ import {
 import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, IdJson, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 
 /** What a key shows to itself and to the operator. */
@@ -23,10 +23,10 @@ export const keyFields = {
   number_ids: described(Schema.Array(IdJson), "Empty unless the key is limited to some numbers."),
 }
 
-export const keyFieldsOf = ({ expiresAt, mode, name, numberIds, scopes: held }: ApiKey) => ({
+export const toKeyFields = ({ expiresAt, mode, name, numberIds, scopes: granted }: ApiKey) => ({
   name,
   mode,
-  scopes: held,
+  scopes: granted,
   limited_to_numbers: numberIds !== null,
   number_ids: numberIds ?? [],
   expires_at: instantOrNull(expiresAt),
@@ -55,7 +55,7 @@ export const keyInfo = ({
   workspace,
 }: Pick<KeyCaller, "key" | "workspace">): typeof KeyInfo.Type => ({
   workspace: { id: workspace.id, name: workspace.name },
-  key: { id: key.id, ...keyFieldsOf(key) },
+  key: { id: key.id, ...toKeyFields(key) },
   plan: workspace.plan && { name: workspace.plan.name },
   limits: {
     requests_per_minute: requestsPerMinute,
@@ -70,7 +70,7 @@ export const meRoute = routeV2("Account")("GET /api/v2/me", {
   summary: "Check the key",
   about: "Tells what the key is and may do. Sends nothing.",
   success: "What the key is and may do.",
-  answer: bodyOf(KeyInfo, examples.keyInfo),
+  answer: jsonBody(KeyInfo, examples.keyInfo),
   handler: ({ caller: { key, workspace } }) =>
     key === null
       ? Effect.die(new Error("A caller without a key asked about it"))

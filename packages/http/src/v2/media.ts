@@ -12,11 +12,11 @@ import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import {
-  bodyOf,
+  jsonBody,
   deleted,
   DeletedJson,
   file,
-  pageOf,
+  pageBody,
   query,
   answerJson,
   pageJson,
@@ -73,12 +73,12 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     request: file,
     status: 201,
     success: "The file.",
-    answer: bodyOf(MediaFileJson, examples.mediaFile),
+    answer: jsonBody(MediaFileJson, examples.mediaFile),
     refused: ["storage_full"],
     handler: Effect.fnUntraced(function* uploadMedia({ caller, idempotency, request }) {
       const media = yield* MediaDirectory
-      const kept = yield* media.upload(caller, request, idempotency)
-      return answerJson(kept, yield* jsonNow)
+      const uploaded = yield* media.upload(caller, request, idempotency)
+      return answerJson(uploaded, yield* jsonNow)
     }),
   }),
   route("GET /api/v2/media", {
@@ -87,7 +87,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     about: "Newest first.",
     request: query<ListMedia>()(MediaQuery),
     success: "A page of files.",
-    answer: pageOf(MediaFileJson, examples.mediaFile),
+    answer: pageBody(MediaFileJson, examples.mediaFile),
     handler: Effect.fnUntraced(function* listMedia({ caller, request }) {
       const media = yield* MediaDirectory
       const page = yield* media.list(caller, request)
@@ -98,7 +98,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     id: "getMedia",
     summary: "Read a file's record",
     success: "The record, with a fresh link.",
-    answer: bodyOf(MediaFileJson, examples.mediaFile),
+    answer: jsonBody(MediaFileJson, examples.mediaFile),
     refused: [missing],
     handler: Effect.fnUntraced(function* getMedia({ caller, id }) {
       const media = yield* MediaDirectory
@@ -111,7 +111,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     summary: "Delete a file",
     about: "Waiting messages with this file fail with `media_unavailable`.",
     success: "Deleted.",
-    answer: bodyOf(DeletedJson, deleted(8)),
+    answer: jsonBody(DeletedJson, deleted(8)),
     refused: [missing],
     handler: Effect.fnUntraced(function* deleteMedia({ caller, id }) {
       const media = yield* MediaDirectory

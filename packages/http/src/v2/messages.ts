@@ -30,7 +30,7 @@ import type {
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
-import { bodyOf, IdJson, json, listOf, pageOf, query, pageJson, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, listOf, pageBody, query, pageJson, TimeJson } from "../Entry.ts"
 import type { Takes } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
@@ -117,12 +117,12 @@ const batch = { to: [aRecipient, { group: "Team" }], text: "We open at ten today
 const route = routeV2("Messages")
 
 /** One form of messages: what requests may hold, and what answers show. */
-interface MessageForm<Shown extends Schema.Top> {
+interface MessageForm<View extends Schema.Top> {
   readonly list: Takes<ReferencedList>
   readonly single: Takes<ReferencedSend>
   readonly batch: Takes<ReferencedBatch>
-  readonly shown: Shown
-  readonly toJson: (message: Message, now: number, link: MediaLink) => Shown["Type"]
+  readonly shown: View
+  readonly toJson: (message: Message, now: number, link: MediaLink) => View["Type"]
   /** What answers show besides the examples. */
   readonly example: object
 }
@@ -172,15 +172,15 @@ const workspaceForm: MessageForm<typeof WorkspaceMessageJson> = {
   example: { ...examples.workspaceOnly, reference },
 }
 
-const shownNow = Effect.fnUntraced(function* shownNow<Shown extends Schema.Top>(
-  form: MessageForm<Shown>,
+const shownNow = Effect.fnUntraced(function* shownNow<View extends Schema.Top>(
+  form: MessageForm<View>,
   message: Message,
 ) {
   const { link } = yield* MediaLinks
   return form.toJson(message, yield* Clock.currentTimeMillis, link)
 })
 
-const sendRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): ReadonlyArray<RouteV2> => [
+const sendRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyArray<RouteV2> => [
   route("POST /api/v2/messages", {
     idempotent: true,
     id: "sendMessage",
@@ -190,7 +190,7 @@ const sendRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): Readonl
     request: form.single,
     status: 202,
     success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
-    answer: bodyOf(form.shown, { ...examples.message, ...form.example }),
+    answer: jsonBody(form.shown, { ...examples.message, ...form.example }),
     refused: refusedSend,
     handler: Effect.fnUntraced(function* sendMessage({ caller, idempotency, request }) {
       const messages = yield* Messages
@@ -236,8 +236,8 @@ const listing = {
   refused: ["invalid_datetime", "invalid_phone"],
 } as const
 
-const shownPage = Effect.fnUntraced(function* shownPage<Shown extends Schema.Top>(
-  form: MessageForm<Shown>,
+const shownPage = Effect.fnUntraced(function* shownPage<View extends Schema.Top>(
+  form: MessageForm<View>,
   page: MessagePage,
 ) {
   const { link } = yield* MediaLinks
@@ -249,21 +249,21 @@ const contractList = route("GET /api/v2/messages", {
   ...listing,
   about: "Newest first. A key limited to some numbers sees only their messages.",
   request: contractForm.list,
-  answer: pageOf(contractForm.shown, examples.sent),
+  answer: pageBody(contractForm.shown, examples.sent),
   handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
     const messages = yield* Messages
     return yield* shownPage(contractForm, yield* messages.list(caller, request))
   }),
 })
 
-const workspacePage = pageOf(workspaceForm.shown, { ...examples.sent, ...workspaceForm.example })
+const workspacePage = pageBody(workspaceForm.shown, { ...examples.sent, ...workspaceForm.example })
 
 const workspaceList = route("GET /api/v2/messages", {
   ...listing,
   about:
     "Newest first. A page of a search by `text` may have fewer messages than `limit` and still have a `next_cursor`.",
   request: workspaceForm.list,
-  answer: bodyOf(
+  answer: jsonBody(
     Schema.Struct({
       ...workspacePage.schema.fields,
       looked_until: described(
@@ -277,19 +277,17 @@ const workspaceList = route("GET /api/v2/messages", {
     const messages = yield* Messages
     const page = yield* messages.list(caller, request)
     const { lookedUntil } = page
-    const shown = yield* shownPage(workspaceForm, page)
-    return lookedUntil === undefined
-      ? shown
-      : { ...shown, looked_until: instantOrNull(lookedUntil) }
+    const body = yield* shownPage(workspaceForm, page)
+    return lookedUntil === undefined ? body : { ...body, looked_until: instantOrNull(lookedUntil) }
   }),
 })
 
-const readRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): ReadonlyArray<RouteV2> => [
+const readRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyArray<RouteV2> => [
   route("GET /api/v2/messages/{id}", {
     id: "getMessage",
     summary: "Read a message",
     success: "The message as it is now.",
-    answer: bodyOf(form.shown, { ...examples.sent, ...form.example }),
+    answer: jsonBody(form.shown, { ...examples.sent, ...form.example }),
     refused: ["message_not_found"],
     handler: Effect.fnUntraced(function* getMessage({ caller, id }) {
       const messages = yield* Messages
@@ -302,7 +300,7 @@ const readRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): Readonl
     about:
       "Waits at most 5 seconds for a message that is being sent, and answers with its outcome.",
     success: "The cancelled message.",
-    answer: bodyOf(form.shown, { ...examples.cancelled, ...form.example }),
+    answer: jsonBody(form.shown, { ...examples.cancelled, ...form.example }),
     refused: ["message_not_found", "not_cancellable"],
     handler: Effect.fnUntraced(function* cancelMessage({ caller, id }) {
       const messages = yield* Messages

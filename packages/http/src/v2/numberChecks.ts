@@ -19,7 +19,16 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, pageOf, query, answerJson, pageJson, IdJson, TimeJson } from "../Entry.ts"
+import {
+  jsonBody,
+  json,
+  pageBody,
+  query,
+  answerJson,
+  pageJson,
+  IdJson,
+  TimeJson,
+} from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -35,7 +44,7 @@ const NumberCheckJson = Schema.Struct({
   completed_at: Schema.NullOr(TimeJson),
 }).annotate({ identifier: "NumberCheck" })
 
-const shown = (check: NumberCheck): typeof NumberCheckJson.Type => ({
+const toCheckJson = (check: NumberCheck): typeof NumberCheckJson.Type => ({
   id: check.id,
   name: check.name,
   status: check.status,
@@ -74,7 +83,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     }),
     status: 202,
     success: "The check; its results follow.",
-    answer: bodyOf(NumberCheckJson, {
+    answer: jsonBody(NumberCheckJson, {
       ...examples.numberCheck,
       status: "pending",
       checked: 0,
@@ -89,7 +98,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     ],
     handler: Effect.fnUntraced(function* createNumberCheck({ caller, idempotency, request }) {
       const checks = yield* NumberChecks
-      return answerJson(yield* checks.create(caller, request, idempotency), shown)
+      return answerJson(yield* checks.create(caller, request, idempotency), toCheckJson)
     }),
   }),
   route("GET /api/v2/number-checks", {
@@ -98,21 +107,21 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     about: "Newest first.",
     request: query<ListPage>()(PageInput),
     success: "A page of checks.",
-    answer: pageOf(NumberCheckJson, examples.numberCheck),
+    answer: pageBody(NumberCheckJson, examples.numberCheck),
     handler: Effect.fnUntraced(function* listNumberChecks({ caller, request }) {
       const checks = yield* NumberChecks
-      return pageJson(yield* checks.list(caller, request), shown)
+      return pageJson(yield* checks.list(caller, request), toCheckJson)
     }),
   }),
   route("GET /api/v2/number-checks/{id}", {
     id: "getNumberCheck",
     summary: "Read a number check",
     success: "The check.",
-    answer: bodyOf(NumberCheckJson, examples.numberCheck),
+    answer: jsonBody(NumberCheckJson, examples.numberCheck),
     refused: ["number_check_not_found"],
     handler: Effect.fnUntraced(function* getNumberCheck({ caller, id }) {
       const checks = yield* NumberChecks
-      return shown(yield* checks.get(caller, id("id")))
+      return toCheckJson(yield* checks.get(caller, id("id")))
     }),
   }),
   route("GET /api/v2/number-checks/{id}/results", {
@@ -121,7 +130,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     about: "By descending id.",
     request: query<ListCheckResults>()(ResultsQuery),
     success: "A page of results.",
-    answer: pageOf(CheckResultJson, examples.checkResult),
+    answer: pageBody(CheckResultJson, examples.checkResult),
     refused: ["number_check_not_found"],
     handler: Effect.fnUntraced(function* listNumberCheckResults({ caller, id, request }) {
       const checks = yield* NumberChecks

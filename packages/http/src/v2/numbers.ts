@@ -8,10 +8,10 @@ import {
   numberStatuses,
   platforms,
 } from "@messaging-service/core"
-import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
+import type { ConnectNumber, ConnectView, PublicNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, answerJson, IdJson, TimeJson } from "../Entry.ts"
+import { jsonBody, json, listOf, answerJson, IdJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -57,7 +57,7 @@ export const connectJson = (connect: ConnectView): typeof ConnectJson.Type => ({
 export const numberJson = ({
   connect = null,
   ...number
-}: ShownNumber & { readonly connect?: ConnectView | null }): typeof NumberJson.Type => ({
+}: PublicNumber & { readonly connect?: ConnectView | null }): typeof NumberJson.Type => ({
   id: number.id,
   phone: number.phone,
   label: number.label,
@@ -88,7 +88,7 @@ export const numberRoutes: ReadonlyArray<RouteV2> = [
     about:
       "While it is `connecting`, read it every 2 to 5 seconds: `connect` shows the newest QR link or pairing code.",
     success: "The number.",
-    answer: bodyOf(NumberJson, examples.connecting),
+    answer: jsonBody(NumberJson, examples.connecting),
     refused: [{ code: "number_not_found", inPath: true }],
     handler: Effect.fnUntraced(function* getNumber({ caller, id }) {
       const connections = yield* Connections
@@ -104,7 +104,7 @@ export const numberRoutes: ReadonlyArray<RouteV2> = [
     request: json<ConnectNumber>()(ConnectBody, { login_method: "qr" }),
     status: 202,
     success: "The number, `connecting`.",
-    answer: bodyOf(NumberJson, { ...examples.connecting, connect: null }),
+    answer: jsonBody(NumberJson, { ...examples.connecting, connect: null }),
     refused: [
       "plan_required",
       "number_limit_reached",

@@ -33,7 +33,7 @@ import type {
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import type { Entry, Input } from "../Entry.ts"
-import { authorizationOf, headerValues, takeWorkspaceShare } from "../IncomingRequest.ts"
+import { findAuthorization, headerValues, takeWorkspaceShare } from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
 import type { Heading } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
@@ -94,7 +94,7 @@ const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState):
 }
 
 /** Null when the operation is not idempotent or the header was not sent. */
-export const idempotencyKeyOf = (
+export const getIdempotencyKey = (
   { idempotent }: Pick<RouteV2, "idempotent">,
   { request }: IncomingRequest,
 ): Result.Result<string | null, Refusal> =>
@@ -103,7 +103,7 @@ export const idempotencyKeyOf = (
     : Result.succeed(null)
 
 /** The key with what tells repeats of its request from others. */
-export const idempotencyOf = (
+export const toIdempotency = (
   key: string | null,
   { method }: Pick<RouteV2, "method">,
   { path }: IncomingRequest,
@@ -116,8 +116,8 @@ export const idempotencyOf = (
 /** Answers requests of version 2. */
 export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   routes: ReadonlyArray<RouteV2>,
-  places: RejectingBulkhead<WorkspaceId>,
-  addressOf: ClientAddressOf,
+  permits: RejectingBulkhead<WorkspaceId>,
+  getAddress: ClientAddressOf,
 ) {
   const admission = yield* Admission
   const files = yield* MediaFiles
@@ -127,7 +127,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   const countUnrouted = Effect.fnUntraced(
     function* countUnrouted(incoming: IncomingRequest) {
       const { request } = incoming
-      const rate = yield* admission.noteV2(authorizationOf(request), addressOf(request))
+      const rate = yield* admission.noteV2(findAuthorization(request), getAddress(request))
       if (rate !== null) showRate(incoming, rate)
     },
     (counted, { id }) =>
@@ -149,34 +149,34 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
 
     // Key, workspace, rate limit
     const { caller } = yield* admission.admitV2(
-      authorizationOf(request),
-      addressOf(request),
+      findAuthorization(request),
+      getAddress(request),
       function admitted(rate) {
         showRate(incoming, rate)
       },
     )
 
     // Share of the requests in flight
-    yield* takeWorkspaceShare(places, caller.workspace.id)
+    yield* takeWorkspaceShare(permits, caller.workspace.id)
 
     // Scope, limited keys: the services check them too, but only after the body is read
     yield* authorize(caller, route.id)
 
-    const key = yield* Effect.fromResult(idempotencyKeyOf(route, incoming))
+    const key = yield* Effect.fromResult(getIdempotencyKey(route, incoming))
 
     // Content type, size, JSON or the form with a file; query
     const read = yield* readRequest(route.request, incoming, files)
 
     // Fields, idempotency, and checks of the clock and stored state
-    const idempotency = idempotencyOf(key, route, incoming, read.fingerprinted)
+    const idempotency = toIdempotency(key, route, incoming, read.fingerprinted)
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const input = { caller, id, request: read.request, idempotency }
     const { status = 200 } = route
     if (route.idempotent !== true) {
       return { status, body: yield* admission.stillAdmitted(caller, route.handler(input)) }
     }
-    const made = admission.stillAdmitted(caller, route.handler(input))
-    const { answer, replayed } = yield* made
+    const work = admission.stillAdmitted(caller, route.handler(input))
+    const { answer, replayed } = yield* work
     if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
     return { status, body: answer }
   }, Effect.scoped)

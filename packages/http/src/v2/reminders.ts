@@ -22,12 +22,12 @@ import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import {
-  bodyOf,
+  jsonBody,
   deleted,
   DeletedJson,
   IdJson,
   json,
-  pageOf,
+  pageBody,
   query,
   answerJson,
   pageJson,
@@ -69,7 +69,7 @@ const requestedRecipientJson = (to: RequestedRecipient) => {
     case "contact":
       return { contact_id: to.contactId }
     case "username":
-      return { username: to.username.given }
+      return { username: to.username.text }
   }
 }
 
@@ -94,7 +94,7 @@ const ReminderJson = Schema.Struct({
 }).annotate({ identifier: "Reminder" })
 
 /** Recipient and media are shown as they were referred to. */
-const shown = (reminder: Reminder): typeof ReminderJson.Type => ({
+const toReminderJson = (reminder: Reminder): typeof ReminderJson.Type => ({
   id: reminder.id,
   name: reminder.name,
   active: reminder.active,
@@ -143,11 +143,11 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     }),
     status: 201,
     success: "The reminder.",
-    answer: bodyOf(ReminderJson, { ...examples.reminder, last_run: null }),
+    answer: jsonBody(ReminderJson, { ...examples.reminder, last_run: null }),
     refused: refusedReminder,
     handler: Effect.fnUntraced(function* createReminder({ caller, idempotency, request }) {
       const reminders = yield* Reminders
-      return answerJson(yield* reminders.create(caller, request, idempotency), shown)
+      return answerJson(yield* reminders.create(caller, request, idempotency), toReminderJson)
     }),
   }),
   route("GET /api/v2/reminders", {
@@ -156,21 +156,21 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     about: "Newest first, paused ones included.",
     request: query<ListReminders>()(ReminderQuery),
     success: "A page of reminders.",
-    answer: pageOf(ReminderJson, examples.reminder),
+    answer: pageBody(ReminderJson, examples.reminder),
     handler: Effect.fnUntraced(function* listReminders({ caller, request }) {
       const reminders = yield* Reminders
-      return pageJson(yield* reminders.list(caller, request), shown)
+      return pageJson(yield* reminders.list(caller, request), toReminderJson)
     }),
   }),
   route("GET /api/v2/reminders/{id}", {
     id: "getReminder",
     summary: "Read a reminder",
     success: "The reminder.",
-    answer: bodyOf(ReminderJson, examples.reminder),
+    answer: jsonBody(ReminderJson, examples.reminder),
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* getReminder({ caller, id }) {
       const reminders = yield* Reminders
-      return shown(yield* reminders.get(caller, id("id")))
+      return toReminderJson(yield* reminders.get(caller, id("id")))
     }),
   }),
   route("PATCH /api/v2/reminders/{id}", {
@@ -180,18 +180,18 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
       "Replaces `schedule` as a whole, but keeps the current zone without `timezone`. Pausing works in any plan.",
     request: json<ChangeReminder>()(ReminderChangeBody, { active: false }),
     success: "The reminder as it is now.",
-    answer: bodyOf(ReminderJson, { ...examples.reminder, active: false, next_run_at: null }),
+    answer: jsonBody(ReminderJson, { ...examples.reminder, active: false, next_run_at: null }),
     refused: [...refusedReminder, "reminder_not_found"],
     handler: Effect.fnUntraced(function* updateReminder({ caller, id, request }) {
       const reminders = yield* Reminders
-      return shown(yield* reminders.update(caller, id("id"), request))
+      return toReminderJson(yield* reminders.update(caller, id("id"), request))
     }),
   }),
   route("DELETE /api/v2/reminders/{id}", {
     id: "deleteReminder",
     summary: "Delete a reminder",
     success: "The reminder no longer runs.",
-    answer: bodyOf(DeletedJson, deleted(5)),
+    answer: jsonBody(DeletedJson, deleted(5)),
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* deleteReminder({ caller, id }) {
       const reminders = yield* Reminders

@@ -19,7 +19,7 @@ import type {
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {
-  bodyOf,
+  jsonBody,
   deleted,
   DeletedJson,
   json,
@@ -149,12 +149,12 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     request: json<CreateWebhook>()(EndpointBody, { url: "https://shop.example.com/events" }),
     status: 201,
     success: "The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it.",
-    answer: bodyOf(Schema.Union([EndpointWithSecretJson, EndpointJson]), examples.newWebhook),
+    answer: jsonBody(Schema.Union([EndpointWithSecretJson, EndpointJson]), examples.newWebhook),
     refused: ["webhook_limit_reached", "invalid_webhook_url"],
     handler: Effect.fnUntraced(function* createWebhook({ caller, idempotency, request }) {
       const webhooks = yield* Webhooks
-      return answerJson(yield* webhooks.create(caller, request, idempotency), (made) =>
-        "secret" in made ? withSecret(made) : endpointJson(made),
+      return answerJson(yield* webhooks.create(caller, request, idempotency), (created) =>
+        "secret" in created ? withSecret(created) : endpointJson(created),
       )
     }),
   }),
@@ -174,7 +174,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     id: "getWebhook",
     summary: "Read a webhook endpoint",
     success: "The endpoint, active or stopped.",
-    answer: bodyOf(EndpointJson, examples.webhook),
+    answer: jsonBody(EndpointJson, examples.webhook),
     refused: ["webhook_not_found"],
     handler: Effect.fnUntraced(function* getWebhook({ caller, id }) {
       const webhooks = yield* Webhooks
@@ -185,7 +185,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     id: "deleteWebhook",
     summary: "Delete a webhook endpoint",
     success: "The service sends nothing more to it, including repeats.",
-    answer: bodyOf(DeletedJson, deleted(3)),
+    answer: jsonBody(DeletedJson, deleted(3)),
     refused: ["webhook_not_found"],
     handler: Effect.fnUntraced(function* deleteWebhook({ caller, id }) {
       const webhooks = yield* Webhooks
@@ -197,7 +197,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     summary: "Replace the signing secret",
     about: "The old secret stops working at once, also for repeats of earlier events.",
     success: "The endpoint with its new secret.",
-    answer: bodyOf(EndpointWithSecretJson, examples.newWebhook),
+    answer: jsonBody(EndpointWithSecretJson, examples.newWebhook),
     refused: ["webhook_not_found"],
     handler: Effect.fnUntraced(function* rotateWebhookSecret({ caller, id }) {
       const webhooks = yield* Webhooks
@@ -209,7 +209,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     summary: "Send a ping",
     status: 202,
     success: "A `ping` is on its way.",
-    answer: bodyOf(QueuedEventJson, {
+    answer: jsonBody(QueuedEventJson, {
       event_id: "evt_0123456789abcdefghijABCD",
       type: "ping",
       queued: true,

@@ -32,13 +32,13 @@ const byText = (a: unknown, b: unknown): number => {
 }
 
 /** The document without its wording, in an order that does not depend on where a route is declared. */
-const interfaceOf = (value: unknown, isNamed = false): unknown => {
-  if (Array.isArray(value)) return value.map((inner) => interfaceOf(inner)).toSorted(byText)
+const describeInterface = (value: unknown, isNamed = false): unknown => {
+  if (Array.isArray(value)) return value.map((inner) => describeInterface(inner)).toSorted(byText)
   if (!isJson(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key]) => isNamed || !wording.has(key))
-      .map(([key, inner]) => [key, interfaceOf(inner, !isNamed && named.has(key))] as const)
+      .map(([key, inner]) => [key, describeInterface(inner, !isNamed && named.has(key))] as const)
       .toSorted(([a], [b]) => byText(a, b)),
   )
 }
@@ -46,18 +46,18 @@ const interfaceOf = (value: unknown, isNamed = false): unknown => {
 const lineWidth = 110
 
 /** JSON with every value on one line that fits there, so that a diff shows whole fields. */
-const textOf = (value: unknown, indent = ""): string => {
+const getText = (value: unknown, indent = ""): string => {
   const line = JSON.stringify(value)
   if (line.length + indent.length <= lineWidth || typeof value !== "object" || value === null) {
     return line
   }
   const deeper = `${indent} `
   if (Array.isArray(value)) {
-    const entries = value.map((inner) => `${deeper}${textOf(inner, deeper)}`)
+    const entries = value.map((inner) => `${deeper}${getText(inner, deeper)}`)
     return `[\n${entries.join("\n")}\n${indent}]`
   }
   const entries = Object.entries(value).map(
-    ([key, inner]) => `${deeper}${JSON.stringify(key)}: ${textOf(inner, deeper)}`,
+    ([key, inner]) => `${deeper}${JSON.stringify(key)}: ${getText(inner, deeper)}`,
   )
   return `{\n${entries.join("\n")}\n${indent}}`
 }
@@ -66,7 +66,7 @@ layer(layerService())("the golden files", (it) => {
   it.effect("hold every path, status, code, field and header of the OpenAPI document", () =>
     Effect.gen(function* () {
       const document = yield* served
-      yield* golden("openapi.txt", `${textOf(interfaceOf(document))}\n`)
+      yield* golden("openapi.txt", `${getText(describeInterface(document))}\n`)
     }),
   )
 })

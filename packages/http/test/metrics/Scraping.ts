@@ -1,10 +1,10 @@
 /** A service with its own metrics, and scrapes of it. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import type { ServiceParts } from "../Service.ts"
-import { bodyOf, operate } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { expectBody, operate } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { parseExposition } from "./exposition.ts"
 import type { Family, Labels } from "./exposition.ts"
@@ -20,12 +20,12 @@ export interface Scrape {
   readonly labelValues: (label: string) => ReadonlyArray<string>
 }
 
-const has = (labels: Labels, wanted: Labels): boolean =>
-  Object.entries(wanted).every(([name, value]) => labels[name] === value)
+const has = (labels: Labels, expected: Labels): boolean =>
+  Object.entries(expected).every(([name, value]) => labels[name] === value)
 
 /** Reads `/metrics` without any credentials. */
 export const scrape = Effect.gen(function* () {
-  const { socket } = yield* Doors
+  const { socket } = yield* HttpTestClients
   const answer = yield* socket.call({ path: "/metrics" })
   assert.strictEqual(answer.status, 200, answer.text)
   assert.strictEqual(answer.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8")
@@ -33,8 +33,8 @@ export const scrape = Effect.gen(function* () {
   const samples = [...families.values()].flatMap((family) => family.samples)
   const shown: Scrape = {
     families,
-    value: (name, wanted = {}) => {
-      const found = samples.filter((each) => each.name === name && has(each.labels, wanted))
+    value: (name, expected = {}) => {
+      const found = samples.filter((each) => each.name === name && has(each.labels, expected))
       return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
     },
     labelValues: (name) =>
@@ -44,12 +44,12 @@ export const scrape = Effect.gen(function* () {
 })
 
 /** Sets what the number's phone does with messages. */
-export const behave = (number: Made, send: "succeed" | "fail" | "hang") =>
+export const behave = (number: Created, send: "succeed" | "fail" | "hang") =>
   Effect.map(
     operate({
       method: "PUT",
       path: `/admin/v1/simulator/numbers/${number.id}/behaviour`,
       json: { send },
     }),
-    (answer) => bodyOf(answer, 200),
+    (answer) => expectBody(answer, 200),
   )

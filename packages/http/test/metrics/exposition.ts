@@ -27,7 +27,7 @@ const label = /^([a-z_]+)="((?:[^"\\\n]|\\["\\n])*)"(?:,(?=.)|$)/
 const unescaped = (text: string): string =>
   text.replace(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character))
 
-const labelsOf = (text: string): Labels => {
+const parseLabels = (text: string): Labels => {
   const labels: Record<string, string> = {}
   for (let rest = text; rest !== "";) {
     const [whole = "", name = "", value = ""] = label.exec(rest) ?? assert.fail(`labels: ${rest}`)
@@ -39,10 +39,10 @@ const labelsOf = (text: string): Labels => {
 }
 
 /** The names of a family's samples, by its type. */
-const namesOf = (name: string, type: string): ReadonlyArray<string> =>
+const getNames = (name: string, type: string): ReadonlyArray<string> =>
   type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name]
 
-const keyOf = ({ labels, name }: Sample): string =>
+const toKey = ({ labels, name }: Sample): string =>
   JSON.stringify([name, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))])
 
 /** Buckets grow, and the last one holds everything. */
@@ -98,12 +98,12 @@ export const parseExposition = (text: string): ReadonlyMap<string, Family> => {
     const [, name = "", labels = "", value = ""] =
       sampleLine.exec(line) ?? assert.fail(`line: ${line}`)
     const [family, { samples, type: kind }] = present ?? assert.fail(`no family: ${line}`)
-    assert.include(namesOf(family, kind), name)
-    samples.push({ name, labels: labelsOf(labels), value: Number(value) })
+    assert.include(getNames(family, kind), name)
+    samples.push({ name, labels: parseLabels(labels), value: Number(value) })
   }
   assert.isUndefined(help)
   for (const [name, { samples, type }] of families) {
-    assert.strictEqual(new Set(samples.map(keyOf)).size, samples.length, name)
+    assert.strictEqual(new Set(samples.map(toKey)).size, samples.length, name)
     if (type === "histogram") assertHistogram(name, samples)
     else assert.isAtLeast(Math.min(...samples.map(({ value }) => value)), 0, name)
   }

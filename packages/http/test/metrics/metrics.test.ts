@@ -3,7 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { aKey, aNumber, aSender, settle } from "../Records.ts"
 import { path, send } from "../v2/Asking.ts"
 import { anEndpoint, ask } from "../webhooks/Asking.ts"
@@ -147,7 +147,7 @@ layer(layerMeasured())("requests", (it) => {
 
   it.effect("add no label, whatever their path, method or query", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const hostile = (mark: string) =>
         Effect.forEach(
           [
@@ -202,7 +202,7 @@ layer(layerMeasured())("requests", (it) => {
 
   it.effect("for the metrics themselves are GET only, and need no token", () =>
     Effect.gen(function* () {
-      const { socket, web } = yield* Doors
+      const { socket, web } = yield* HttpTestClients
       const head = yield* socket.call({ path: "/metrics/", method: "HEAD" })
       assert.deepStrictEqual([head.status, head.text], [200, ""])
       const wrong = yield* socket.call({ path: "/metrics", method: "POST" })
@@ -215,14 +215,14 @@ layer(layerMeasured())("requests", (it) => {
 })
 
 describe("the store", () => {
-  let mood: Effect.Effect<void, StoreUnavailable> = Effect.void
+  let outcome: Effect.Effect<void, StoreUnavailable> = Effect.void
   let reads = 0
   const moodyFigures = storeChanged(({ system: figures }) => ({
     system: {
       figures: (now, countAtMost) =>
         Effect.suspend(() => {
           reads++
-          return Effect.andThen(mood, figures.figures(now, countAtMost))
+          return Effect.andThen(outcome, figures.figures(now, countAtMost))
         }),
     },
   }))
@@ -250,7 +250,7 @@ describe("the store", () => {
       it.effect(`that ${what} omits its gauges, and no others, until it answers`, () =>
         Effect.gen(function* () {
           yield* TestClock.adjust("5 seconds")
-          mood = bad
+          outcome = bad
           const down = yield* scrape
           assert.strictEqual(down.value("messaging_store_up"), 0)
           assert.deepStrictEqual([...down.families.keys()].toSorted(), [
@@ -269,7 +269,7 @@ describe("the store", () => {
             "messaging_store_up",
             "messaging_webhook_attempts_total",
           ])
-          mood = Effect.void
+          outcome = Effect.void
           const up = yield* scrape
           assert.strictEqual(up.value("messaging_store_up"), 1)
           assert.strictEqual(up.value("messaging_messages_waiting", { status: "queued" }), 0)

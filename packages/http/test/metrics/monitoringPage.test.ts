@@ -9,7 +9,7 @@ import { anEndpoint, ask } from "../webhooks/Asking.ts"
 import { aReceiver } from "../webhooks/Receiver.ts"
 import { layerMeasured, scrape } from "./Scraping.ts"
 import type { Scrape } from "./Scraping.ts"
-import { metricsOf } from "./promql.ts"
+import { findMetrics } from "./promql.ts"
 import type { Selected } from "./promql.ts"
 
 const page = readFileSync(new URL("../../../../docs/monitoring.md", import.meta.url), "utf8")
@@ -46,17 +46,17 @@ const ofBuckets = "le"
 const statuses = Object.values(catalogue).map(({ status }) => String(status))
 
 /** An observed metric: its type, and the values of each of its labels. */
-const seenOf = ({ families }: Scrape, metric: string) => {
+const labelNames = ({ families }: Scrape, metric: string) => {
   const name = families.has(metric) ? metric : metric.replace(/_(?:bucket|sum|count)$/, "")
   const family = families.get(name)
   const samples = family?.samples.filter((sample) => sample.name === metric) ?? []
-  const valuesOf = (label: string) => samples.flatMap(({ labels }) => labels[label] ?? [])
-  return { type: family?.type, isBucket: metric.endsWith("_bucket"), samples, valuesOf }
+  const getValues = (label: string) => samples.flatMap(({ labels }) => labels[label] ?? [])
+  return { type: family?.type, isBucket: metric.endsWith("_bucket"), samples, getValues }
 }
 
-const wrongIn = (shown: Scrape, query: string, asked: Selected): ReadonlyArray<string> => {
-  const { groupedBy, matchers, metric, overTime, within } = asked
-  const { isBucket, samples, type, valuesOf } = seenOf(shown, metric)
+const wrongIn = (shown: Scrape, query: string, request: Selected): ReadonlyArray<string> => {
+  const { groupedBy, matchers, metric, overTime, within } = request
+  const { isBucket, samples, type, getValues } = labelNames(shown, metric)
   const wrong: Array<string> = []
   const must = (holds: boolean, what: string) => {
     if (!holds) wrong.push(`${metric} ${what}: ${query}`)
@@ -70,13 +70,13 @@ const wrongIn = (shown: Scrape, query: string, asked: Selected): ReadonlyArray<s
   )
   must(isBucket === within.includes("histogram_quantile"), "is used with the wrong buckets")
   for (const labels of groupedBy) {
-    for (const label of labels ?? []) must(valuesOf(label).length > 0, `has no label ${label}`)
+    for (const label of labels ?? []) must(getValues(label).length > 0, `has no label ${label}`)
   }
   const quantile = within.indexOf("histogram_quantile")
   if (quantile > 0) must(groupedBy[quantile - 1]?.includes(ofBuckets) === true, "lost its buckets")
   for (const { label, operator, value } of matchers) {
-    const values = [...valuesOf(label), ...(label === "status" && counts ? statuses : [])]
-    must(valuesOf(label).length > 0, `has no label ${label}`)
+    const values = [...getValues(label), ...(label === "status" && counts ? statuses : [])]
+    must(getValues(label).length > 0, `has no label ${label}`)
     // Each alternative in the pattern must be an existing value.
     for (const way of operator === "=~" ? value.split("|") : [value]) {
       const pattern = new RegExp(`^(?:${way})$`)
@@ -114,7 +114,7 @@ layer(layerSharing)("the page about monitoring", (test) => {
       const scraped = yield* shown
       assert.isAbove(queries.length, 10)
       const wrong = queries.flatMap((query) =>
-        metricsOf(query).flatMap((asked) => wrongIn(scraped, query, asked)),
+        findMetrics(query).flatMap((request) => wrongIn(scraped, query, request)),
       )
       assert.deepStrictEqual(wrong, [])
     }),
@@ -159,7 +159,7 @@ describe("a query", () => {
   it("is parsed with everything around each metric", () => {
     const query = `histogram_quantile(0.9, sum by (le) (rate(a_bucket{b="c",d!="e"}[5m]))) > 1
       and on() max(f) == 0`
-    assert.deepStrictEqual(metricsOf(query), [
+    assert.deepStrictEqual(findMetrics(query), [
       {
         metric: "a_bucket",
         matchers: [
@@ -184,7 +184,7 @@ describe("a query", () => {
       "sum by a (b)",
       "a ; b",
     ]) {
-      assert.throws(() => metricsOf(query), Error, undefined, query)
+      assert.throws(() => findMetrics(query), Error, undefined, query)
     }
   })
 })

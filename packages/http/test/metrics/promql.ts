@@ -29,7 +29,7 @@ type Token =
   | { readonly kind: "name" | "text"; readonly text: string }
   | { readonly kind: "number" | "time" | "sign"; readonly text: string }
 
-const tokensOf = (query: string): ReadonlyArray<Token> => {
+const tokenize = (query: string): ReadonlyArray<Token> => {
   const tokens: Array<Token> = []
   const text = query.trimEnd()
   token.lastIndex = 0
@@ -57,8 +57,8 @@ interface Around {
 }
 
 /** Every metric of a query; throws when it cannot be parsed. */
-export const metricsOf = (query: string): ReadonlyArray<Selected> => {
-  const tokens = tokensOf(query)
+export const findMetrics = (query: string): ReadonlyArray<Selected> => {
+  const tokens = tokenize(query)
   const found: Array<Selected> = []
   let at = 0
   const is = (text: string) => tokens[at]?.kind !== "text" && tokens[at]?.text === text

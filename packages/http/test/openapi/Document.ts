@@ -7,17 +7,17 @@ import type {
   ServiceDocument,
 } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
-import type { Answer, Call } from "../Doors.ts"
-import { bodyOf } from "../Records.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Answer, Call } from "../HttpTestClients.ts"
+import { expectBody } from "../Records.ts"
 
 export type { DocumentObject, Json, MediaObject } from "@messaging-service/testkit/openapi"
 export type { Operation as Placed } from "@messaging-service/testkit/openapi"
 
 /** The document of the service behind both clients. */
 export const served = Effect.gen(function* () {
-  const { socket } = yield* Doors
-  return bodyOf<DocumentObject>(yield* socket.call({ path: "/openapi.json" }), 200)
+  const { socket } = yield* HttpTestClients
+  return expectBody<DocumentObject>(yield* socket.call({ path: "/openapi.json" }), 200)
 })
 
 const read = new WeakMap<DocumentObject, ServiceDocument>()
@@ -29,11 +29,11 @@ const readOnce = (document: DocumentObject): ServiceDocument => {
   return found
 }
 
-export const operationsOf = (document: DocumentObject): ReadonlyArray<Operation> =>
+export const listOperations = (document: DocumentObject): ReadonlyArray<Operation> =>
   readOnce(document).operations
 
 /** Validators by a schema's path in the document: exactly what it says. */
-export const checker = (document: DocumentObject): ((...place: ReadonlyArray<string>) => Check) =>
+export const checker = (document: DocumentObject): ((...path: ReadonlyArray<string>) => Check) =>
   makeChecker(document).answer
 
 /** The operation of a call. */

@@ -1,25 +1,25 @@
 /** Requests whose answers are validated against the running service's own document. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
-import type { Made } from "../Records.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
+import type { Created } from "../Records.ts"
 import { operationFor, served, undocumented } from "./Document.ts"
 
 /** Sends requests, and records the operations that answered with their statuses. */
 export const aTour = Effect.gen(function* () {
-  const { socket } = yield* Doors
+  const { socket } = yield* HttpTestClients
   const document = yield* served
-  const problemsOf = undocumented(document)
+  const findProblems = undocumented(document)
   const seen = new Set<string>()
 
   /** The answer's body, asserting that status and the document's description. */
-  const ask = <A = Made>(call: Call, status: number) =>
+  const request = <A = Created>(call: Call, status: number) =>
     Effect.map(socket.call(call), (answer) => {
       const at = `${call.method ?? "GET"} ${call.path} ${status}`
       const text = answer.text.slice(0, 300)
       assert.strictEqual(answer.status, status, `${at}: ${text}`)
-      assert.deepStrictEqual(problemsOf(call, answer), [], `${at}: ${text}`)
+      assert.deepStrictEqual(findProblems(call, answer), [], `${at}: ${text}`)
       seen.add(`${operationFor(document, call)?.id} ${status}`)
       return answer.body as A
     })
@@ -34,7 +34,7 @@ export const aTour = Effect.gen(function* () {
       ...more,
     })
 
-  return { document, ask, as, seen, socket }
+  return { document, request, as, seen, socket }
 })
 
 export const admin = "/admin/v1/workspaces"

@@ -2,30 +2,30 @@
 import { describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
-import type { Call } from "../Doors.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService, operatorToken } from "../Service.ts"
-import type { Made } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { aClient, sends, withFile } from "../v1/Asking.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
-import { operationsOf } from "./Document.ts"
+import { listOperations } from "./Document.ts"
 import { aTour, admin, phone } from "./Tour.ts"
 
 describe("the document and the service", () => {
   layer(layerWithWayOut({ ports: layerStoredClock() }))("with a clock that can be moved", (it) => {
     it.effect("agree about version 1, in every kind of body", () =>
       Effect.gen(function* () {
-        const { ask, as } = yield* aTour
+        const { request, as } = yield* aTour
         const operator = as(operatorToken)
-        const workspace = yield* ask<Made & { readonly client_id: number }>(
+        const workspace = yield* request<Created & { readonly client_id: number }>(
           operator("POST", admin, { name: "Example" }),
           201,
         )
         const at = `${admin}/${workspace.id}`
-        yield* ask(
+        yield* request(
           operator("POST", `${at}/numbers`, { platform: "whatsapp", phone: "+15550009101" }),
           201,
         )
-        const { key } = yield* ask<{ readonly key: string }>(
+        const { key } = yield* request<{ readonly key: string }>(
           operator("POST", `${at}/keys`, { version: 1 }),
           201,
         )
@@ -36,9 +36,12 @@ describe("the document and the service", () => {
           json: { ...credentials, ...fields },
         })
         const message = { country_code: "1", phone: "5550001234", msg: "Hello" }
-        yield* ask(post("me", {}), 200)
-        const { msg_id } = yield* ask<{ readonly msg_id: number }>(post("send_msg", message), 200)
-        yield* ask(
+        yield* request(post("me", {}), 200)
+        const { msg_id } = yield* request<{ readonly msg_id: number }>(
+          post("send_msg", message),
+          200,
+        )
+        yield* request(
           {
             method: "POST",
             path: "/api/v1/send_msg",
@@ -51,21 +54,21 @@ describe("the document and the service", () => {
           },
           200,
         )
-        yield* ask(post("send_msg/group", { group_name: "Team", msg: "Hello" }), 200)
-        yield* ask(post("send_msg/group", { group_name: 5, msg: "Hello" }), 500)
-        yield* ask(post("send_msg", { ...message, msg: "" }), 400)
-        yield* ask(post("me", { api_key: "wrong" }), 400)
-        yield* ask(post("message/status", { msg_id }), 200)
-        yield* ask(
+        yield* request(post("send_msg/group", { group_name: "Team", msg: "Hello" }), 200)
+        yield* request(post("send_msg/group", { group_name: 5, msg: "Hello" }), 500)
+        yield* request(post("send_msg", { ...message, msg: "" }), 400)
+        yield* request(post("me", { api_key: "wrong" }), 400)
+        yield* request(post("message/status", { msg_id }), 200)
+        yield* request(
           {
             path: `/api/v1/message/status/${msg_id}?client_id=${workspace.client_id}&api_key=${key}`,
           },
           200,
         )
-        yield* ask(post("cancel_msg", { msg_id: 987_654 }), 400)
-        yield* ask(post("media/list", {}), 200)
-        yield* ask(post("reminder/list", {}), 200)
-        yield* ask(post("whatsapp/list", {}), 200)
+        yield* request(post("cancel_msg", { msg_id: 987_654 }), 400)
+        yield* request(post("media/list", {}), 200)
+        yield* request(post("reminder/list", {}), 200)
+        yield* request(post("whatsapp/list", {}), 200)
       }),
     )
   })
@@ -74,11 +77,11 @@ describe("the document and the service", () => {
   layer(layerService())("over real sockets", (it) => {
     it.effect("agree that each example of version 1 is a request that succeeds", () =>
       Effect.gen(function* () {
-        const { ask, document } = yield* aTour
+        const { request, document } = yield* aTour
         const { credentials, number } = yield* aClient()
         const make = <A>(path: string, overrides: Partial<Call>) =>
-          ask<A>({ method: "POST", path: `/api/v1/${path}`, ...overrides }, 200)
-        const { data: file } = yield* make<{ readonly data: Made }>(
+          request<A>({ method: "POST", path: `/api/v1/${path}`, ...overrides }, 200)
+        const { data: file } = yield* make<{ readonly data: Created }>(
           "media/upload",
           withFile(credentials, [{}]),
         )
@@ -100,7 +103,7 @@ describe("the document and the service", () => {
           media_id: file.id,
           reminder_id,
         }
-        const placed = operationsOf(document).filter(
+        const placed = listOperations(document).filter(
           ({ method, path }) => method === "POST" && path.startsWith("/api/v1/"),
         )
         for (const { operation, path } of placed) {
@@ -114,7 +117,7 @@ describe("the document and the service", () => {
             )
             const inBody = operation.security.some((ways) => Object.keys(ways).length === 0)
             const token = inBody ? {} : { token: credentials.api_key }
-            yield* ask({ method: "POST", path, json, ...token }, 200)
+            yield* request({ method: "POST", path, json, ...token }, 200)
           }
         }
       }),

@@ -1,13 +1,13 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { assert, describe, layer } from "@effect/vitest"
 import { catalogue, scopes, webhookEventTypes } from "@messaging-service/core"
-import { codesOf } from "@messaging-service/testkit/openapi"
+import { getCodes } from "@messaging-service/testkit/openapi"
 import type { ResponseObject } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { jsonName } from "../../src/JsonNames.ts"
 import { layerService, publicUrl } from "../Service.ts"
-import { checker, operationsOf, served } from "./Document.ts"
+import { checker, listOperations, served } from "./Document.ts"
 import type { DocumentObject, Json, MediaObject } from "./Document.ts"
 
 /** Milliseconds: building validators from a large document is slow on a busy machine. */
@@ -21,12 +21,12 @@ const isV1 = (path: string): boolean => path.startsWith("/api/v1/")
 
 const codesIn = (document: DocumentObject): ReadonlySet<string> =>
   new Set([
-    ...operationsOf(document).flatMap(({ responses }) =>
+    ...listOperations(document).flatMap(({ responses }) =>
       Object.values(responses).flatMap(({ codes }) => codes),
     ),
     ...["NotFound", "MethodNotAllowed"].flatMap((name) => {
       const response: ResponseObject | undefined = document.components["responses"]?.[name]
-      return codesOf(response?.content)
+      return getCodes(response?.content)
     }),
   ])
 
@@ -49,16 +49,16 @@ describe("the OpenAPI document", () => {
 
     it.effect("is open to all and has no other method", () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        for (const door of [socket, web]) {
-          const got = yield* door.call({ path: "/openapi.json" })
+        const { socket, web } = yield* HttpTestClients
+        for (const client of [socket, web]) {
+          const got = yield* client.call({ path: "/openapi.json" })
           assert.strictEqual(got.status, 200)
           assert.strictEqual(got.headers["content-type"], "application/json")
-          const head = yield* door.call({ method: "HEAD", path: "/openapi.json" })
+          const head = yield* client.call({ method: "HEAD", path: "/openapi.json" })
           assert.deepStrictEqual([head.status, head.text], [200, ""])
-          const posted = yield* door.call({ method: "POST", path: "/openapi.json" })
+          const posted = yield* client.call({ method: "POST", path: "/openapi.json" })
           assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
-          assert.strictEqual((yield* door.call({ path: "/openapi.json/x" })).status, 404)
+          assert.strictEqual((yield* client.call({ path: "/openapi.json/x" })).status, 404)
         }
       }),
     )
@@ -74,7 +74,7 @@ describe("the OpenAPI document", () => {
           Object.keys(catalogue).filter((code) => !codesIn(document).has(code)),
           ofVersion1Alone,
         )
-        for (const { responses } of operationsOf(document)) {
+        for (const { responses } of listOperations(document)) {
           for (const [status, { codes }] of Object.entries(responses)) {
             for (const code of codes) {
               const entry = catalogue[code as keyof typeof catalogue]
@@ -90,7 +90,7 @@ describe("the OpenAPI document", () => {
       () =>
         Effect.gen(function* () {
           const document = yield* served
-          for (const { responses } of operationsOf(document)) {
+          for (const { responses } of listOperations(document)) {
             for (const { codes, content } of Object.values(responses)) {
               const schema = content["application/json"]?.schema as never as {
                 readonly properties?: { readonly error?: { readonly properties: Json } }
@@ -111,7 +111,7 @@ describe("the OpenAPI document", () => {
     it.effect("gives every operation a unique name, a tag, a summary and its permissions", () =>
       Effect.gen(function* () {
         const document = yield* served
-        const operations = operationsOf(document)
+        const operations = listOperations(document)
         const ids = operations.map(({ operation }) => operation.operationId)
         assert.strictEqual(new Set(ids).size, ids.length)
         const tags = document.tags.map(({ name }) => name)
@@ -133,13 +133,13 @@ describe("the OpenAPI document", () => {
     it.effect("gives the scope that an operation needs", () =>
       Effect.gen(function* () {
         const document = yield* served
-        const told = operationsOf(document)
+        const received = listOperations(document)
           .filter(({ path }) => path.startsWith("/api/v2/"))
           .map(({ operation }) =>
             /Needs (?:no scope|the scope `(.*?)`)\./.exec(operation.description ?? ""),
           )
-        assert.notInclude(told, null)
-        assert.sameMembers([...new Set(told.flatMap((match) => match?.[1] ?? []))], [...scopes])
+        assert.notInclude(received, null)
+        assert.sameMembers([...new Set(received.flatMap((match) => match?.[1] ?? []))], [...scopes])
       }),
     )
 
@@ -167,17 +167,17 @@ describe("the OpenAPI document", () => {
             content: Readonly<Record<string, MediaObject>> = {},
             ...at: Array<string>
           ) => {
-            let seen = 0
+            let count = 0
             for (const [type, { examples = {} }] of Object.entries(content)) {
               for (const [name, { value }] of Object.entries(examples)) {
                 const wrong = check(...at, "content", type, "schema")(value)
                 assert.isUndefined(wrong, `${at.join(" ")} ${name}: ${wrong}`)
-                seen++
+                count++
               }
             }
-            return seen
+            return count
           }
-          for (const { method, path, operation } of operationsOf(document)) {
+          for (const { method, path, operation } of listOperations(document)) {
             const at = ["paths", path, method.toLowerCase()]
             const bodies = examine(operation.requestBody?.content, ...at, "requestBody")
             const json = operation.requestBody?.content["application/json"] !== undefined
@@ -222,7 +222,7 @@ describe("the OpenAPI document", () => {
     it.effect("has an example of every request of version 1 that does not need a file", () =>
       Effect.gen(function* () {
         const document = yield* served
-        const without = operationsOf(document).filter(
+        const without = listOperations(document).filter(
           ({ method, operation, path }) =>
             isV1(path) &&
             method === "POST" &&
@@ -240,20 +240,20 @@ describe("the OpenAPI document", () => {
 
     it.effect("allows null, numbers in lists and texts for numbers in version 1", () =>
       Effect.gen(function* () {
-        const operations = operationsOf(yield* served)
-        const fieldsOf = (of: string) => {
+        const operations = listOperations(yield* served)
+        const toFields = (of: string) => {
           const found = operations.find(({ path }) => path === `/api/v1/${of}`)
           const content = found?.operation.requestBody?.content["application/json"]
           const schema = content?.schema as { readonly properties: Json } | undefined
           return schema?.properties ?? null
         }
-        assert.deepNestedInclude(fieldsOf("send_msg") as object, {
+        assert.deepNestedInclude(toFields("send_msg") as object, {
           "client_id.type": ["integer", "string"],
           "api_key.type": ["string", "number", "null"],
           "msg.type": ["string", "number", "null"],
           "msg_type.type": ["integer", "string"],
         })
-        assert.deepNestedInclude(fieldsOf("send_msg/multi") as object, {
+        assert.deepNestedInclude(toFields("send_msg/multi") as object, {
           "phones.type": ["array", "string", "number"],
           "phones.items.type": ["string", "number"],
         })
@@ -263,7 +263,7 @@ describe("the OpenAPI document", () => {
     it.effect("tells which requests of version 1 cause callbacks, and to where", () =>
       Effect.gen(function* () {
         const document = yield* served
-        const followed = operationsOf(document).flatMap(({ operation, path }) =>
+        const followed = listOperations(document).flatMap(({ operation, path }) =>
           Object.values(operation.callbacks ?? {}).flatMap((calls) =>
             Object.entries(calls).map(([to, { post }]) => {
               assert.deepStrictEqual(Object.keys(post.requestBody?.content ?? {}), [
@@ -301,7 +301,7 @@ describe("the OpenAPI document", () => {
     it.effect("lets every operation refuse an unknown parameter", () =>
       Effect.gen(function* () {
         const document = yield* served
-        const refusing = operationsOf(document).filter(({ path }) =>
+        const refusing = listOperations(document).filter(({ path }) =>
           /^\/(?:api\/v2|admin\/v1)\//.test(path),
         )
         assert.isAbove(refusing.length, 50)
@@ -314,7 +314,7 @@ describe("the OpenAPI document", () => {
     it.effect("has `Idempotency-Key` where the contract requires it", () =>
       Effect.gen(function* () {
         const document = yield* served
-        const taking = operationsOf(document).filter(({ parameters }) =>
+        const taking = listOperations(document).filter(({ parameters }) =>
           parameters.some(({ name }) => name === "Idempotency-Key"),
         )
         const below = (prefix: string) =>

@@ -1,31 +1,31 @@
 import { assert, layer, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService, publicUrl } from "../Service.ts"
 import { served } from "./Document.ts"
 
-const thePage = Effect.flatMap(Doors, ({ socket }) => socket.call({ path: "/docs" }))
+const thePage = Effect.flatMap(HttpTestClients, ({ socket }) => socket.call({ path: "/docs" }))
 
 /** The page without its scripts: everything that a browser loads by itself. */
-const markupOf = (html: string): string =>
+const withoutScripts = (html: string): string =>
   html.replaceAll(/<script>[\s\S]*?<\/script>/g, "<script>")
 
-const scriptsOf = (html: string): ReadonlyArray<string> =>
+const findScripts = (html: string): ReadonlyArray<string> =>
   [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, script = ""]) => script)
 
 layer(layerService())("the API page of a service that just started", (it) => {
   it.effect("is built once, however many ask for it at once", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const digest = yield* Effect.acquireRelease(
         Effect.sync(() => vi.spyOn(crypto.subtle, "digest")),
         (spy) => Effect.sync(() => spy.mockRestore()),
       )
-      const asking = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
-      const pages = yield* Effect.all(asking, { concurrency: "unbounded" })
+      const requesting = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
+      const pages = yield* Effect.all(requesting, { concurrency: "unbounded" })
       // The policy has a hash of each script and the tag has one of the page, so every build computes them.
-      assert.strictEqual(digest.mock.calls.length, scriptsOf(pages[0]!.text).length + 1)
+      assert.strictEqual(digest.mock.calls.length, findScripts(pages[0]!.text).length + 1)
       assert.lengthOf(new Set(pages.map(({ text }) => text)), 1)
     }),
   )
@@ -36,14 +36,14 @@ layer(layerService())("the API page", (it) => {
     "is HTML, open to all, and has no other method",
     () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        for (const door of [socket, web]) {
-          const page = yield* door.call({ path: "/docs/" })
+        const { socket, web } = yield* HttpTestClients
+        for (const client of [socket, web]) {
+          const page = yield* client.call({ path: "/docs/" })
           assert.strictEqual(page.status, 200)
           assert.strictEqual(page.headers["content-type"], "text/html; charset=utf-8")
           assert.strictEqual(page.headers["x-content-type-options"], "nosniff")
           assert.match(page.text, /^<!doctype html>/)
-          const posted = yield* door.call({ method: "POST", path: "/docs" })
+          const posted = yield* client.call({ method: "POST", path: "/docs" })
           assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
         }
       }),
@@ -53,7 +53,7 @@ layer(layerService())("the API page", (it) => {
   it.effect("shows the same document as `/openapi.json`", () =>
     Effect.gen(function* () {
       const { text } = yield* thePage
-      const shown = /content: (\{.*\})\s*\}\)\s*$/.exec(scriptsOf(text).at(-1) ?? "")?.[1]
+      const shown = /content: (\{.*\})\s*\}\)\s*$/.exec(findScripts(text).at(-1) ?? "")?.[1]
       assert.deepStrictEqual(JSON.parse(shown ?? "null"), yield* served)
     }),
   )
@@ -63,7 +63,7 @@ layer(layerService())("the API page", (it) => {
     () =>
       Effect.gen(function* () {
         const { headers, text } = yield* thePage
-        const markup = markupOf(text)
+        const markup = withoutScripts(text)
         assert.notMatch(markup, /\s(?:src|href|srcset|action|data)\s*=/i)
         assert.notMatch(markup, /<(?:link|iframe|object|embed|base)\b/i)
         assert.notMatch(markup.replaceAll(`${publicUrl}/docs/errors`, ""), /https?:\/\//)
@@ -85,7 +85,7 @@ layer(layerService())("the API page", (it) => {
         assert.notInclude(headers["content-security-policy"], "unsafe-eval")
         assert.deepStrictEqual(
           directives.get("script-src"),
-          scriptsOf(text).map(
+          findScripts(text).map(
             (script) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
           ),
         )
@@ -99,16 +99,16 @@ layer(layerService())("the API page", (it) => {
       }
       const links = [...info.description.matchAll(/\]\((.*?)\)/g)].map(([, link]) => link)
       assert.deepStrictEqual(links, [`${publicUrl}/docs/errors`])
-      assert.notMatch(markupOf((yield* thePage).text), /\]\(\//)
+      assert.notMatch(withoutScripts((yield* thePage).text), /\]\(\//)
     }),
   )
 
   it.effect("requests no fonts, reports nothing, and links no client elsewhere", () =>
     Effect.gen(function* () {
-      const start = scriptsOf((yield* thePage).text).at(-1) ?? ""
+      const start = findScripts((yield* thePage).text).at(-1) ?? ""
       const config = /\.\.\.(\{.*\}),\n/.exec(start)?.[1]
-      const { authentication: _, ...asked } = JSON.parse(config ?? "null")
-      assert.deepStrictEqual(asked, {
+      const { authentication: _, ...request } = JSON.parse(config ?? "null")
+      assert.deepStrictEqual(request, {
         _integration: "html",
         withDefaultFonts: false,
         hideClientButton: true,

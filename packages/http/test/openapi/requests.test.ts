@@ -19,7 +19,7 @@ import { Effect, Result, Schema } from "effect"
 import { layerService } from "../Service.ts"
 import { readNames } from "../../src/JsonNames.ts"
 import type { JsonValue } from "../../src/StrictJson.ts"
-import { checker, operationsOf, served } from "./Document.ts"
+import { checker, listOperations, served } from "./Document.ts"
 
 const to = { phone: "+15550001234" }
 const schedule = { cron: "0 9 * * 1" }
@@ -27,7 +27,7 @@ const schedule = { cron: "0 9 * * 1" }
 interface Case {
   readonly operation: string
   readonly schema: Schema.Top & { readonly DecodingServices: never }
-  readonly taken: ReadonlyArray<unknown>
+  readonly accepted: ReadonlyArray<unknown>
   /** Checked for their format only, which the document can express. */
   readonly refused: ReadonlyArray<unknown>
 }
@@ -36,7 +36,7 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "sendMessage",
     schema: SendBody,
-    taken: [
+    accepted: [
       { to, text: "Hello" },
       { to: { group: "Team" }, from: null, media: null, send_at: null, expires_at: null },
       { to: { contact_id: 1 }, from: 3, text: "x".repeat(3000) },
@@ -70,7 +70,7 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "sendBatch",
     schema: BatchBody,
-    taken: [{ to: [to], text: "Hello" }],
+    accepted: [{ to: [to], text: "Hello" }],
     refused: [
       { to: [], text: "Hello" },
       { to, text: "Hello" },
@@ -79,7 +79,7 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "createReminder",
     schema: ReminderBody,
-    taken: [{ name: "Rent", to, text: "Hello", schedule }],
+    accepted: [{ name: "Rent", to, text: "Hello", schedule }],
     refused: [
       { to, text: "Hello", schedule },
       { name: "x".repeat(101), to, text: "Hello", schedule },
@@ -90,13 +90,13 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "connectNumber",
     schema: ConnectBody,
-    taken: [{}, { login_method: "phone_code", phone: "+1 5550001234" }, { number_id: 4 }],
+    accepted: [{}, { login_method: "phone_code", phone: "+1 5550001234" }, { number_id: 4 }],
     refused: [{ login_method: "sms" }, { number_id: null }, { phone: 5 }],
   },
   {
     operation: "createWebhook",
     schema: EndpointBody,
-    taken: [{ url: "https://example.com", events: ["message.sent"], description: "" }],
+    accepted: [{ url: "https://example.com", events: ["message.sent"], description: "" }],
     refused: [
       {},
       { url: "https://example.com", events: [] },
@@ -107,13 +107,13 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "createNumberCheck",
     schema: NumberCheckBody,
-    taken: [{ phones: ["+15550001234"], name: null, from: null }],
+    accepted: [{ phones: ["+15550001234"], name: null, from: null }],
     refused: [{ phones: [] }, { phones: Array.from({ length: 1001 }, () => "+15550001234") }],
   },
   {
     operation: "createContact",
     schema: ContactBody,
-    taken: [
+    accepted: [
       { name: "Ada", phone: "+15550001234" },
       { name: "Ada", username: "@ada_l" },
     ],
@@ -128,7 +128,7 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "createKey",
     schema: KeyBody,
-    taken: [{ version: 1 }, { version: 2, name: "Key", scopes: ["media"], expires_in: null }],
+    accepted: [{ version: 1 }, { version: 2, name: "Key", scopes: ["media"], expires_in: null }],
     refused: [
       {},
       { version: 3 },
@@ -140,25 +140,25 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "createWorkspace",
     schema: WorkspaceBody,
-    taken: [{ name: "x", plan: null }],
+    accepted: [{ name: "x", plan: null }],
     refused: [{}, { name: "" }, { name: "x", plan: { name: "y" } }],
   },
   {
     operation: "advanceClock",
     schema: AdvanceBody,
-    taken: [{ seconds: 0.5 }],
+    accepted: [{ seconds: 0.5 }],
     refused: [{ seconds: 0 }, { seconds: "5" }, {}],
   },
 ]
 
 layer(layerService())("the document's request schemas", (it) => {
-  for (const { operation, refused, schema, taken } of cases) {
+  for (const { operation, refused, schema, accepted } of cases) {
     it.effect(
       `match the parser: ${operation}`,
       () =>
         Effect.gen(function* () {
           const document = yield* served
-          const placed = operationsOf(document).find(({ id }) => id === operation)
+          const placed = listOperations(document).find(({ id }) => id === operation)
           const check = checker(document)(
             "paths",
             placed?.path ?? "",
@@ -169,7 +169,7 @@ layer(layerService())("the document's request schemas", (it) => {
             "schema",
           )
           const decode = Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })
-          for (const body of taken) {
+          for (const body of accepted) {
             assert.isTrue(
               Result.isSuccess(decode(readNames(body as JsonValue))),
               JSON.stringify(body).slice(0, 200),
@@ -228,7 +228,7 @@ layer(layerService())("the document's request schemas", (it) => {
   it.effect("have every parameter of a query, with its values", () =>
     Effect.gen(function* () {
       const document = yield* served
-      const placed = operationsOf(document).find(
+      const placed = listOperations(document).find(
         ({ path, method }) => method === "GET" && path === "/api/v2/messages",
       )
       const parameters = (placed?.parameters ?? []).filter((each) => each.in === "query")

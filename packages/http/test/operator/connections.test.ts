@@ -2,13 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aSender, aText, bodyOf, operate, settle } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { aSender, aText, expectBody, operate, settle } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
 
-const pathOf = ({ number, workspace }: { readonly number: Made; readonly workspace: Made }) =>
+const toPath = ({ number, workspace }: { readonly number: Created; readonly workspace: Created }) =>
   `/admin/v1/workspaces/${workspace.id}/numbers/${number.id}`
 
 const post = (path: string, json?: unknown) =>
@@ -33,14 +33,14 @@ layer(layerService())("a full number", (it) => {
   it.effect("takes a message that is planned for the time when its quota is free", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       yield* TestClock.adjust("500 millis")
       const sending = (path: string, json: unknown) =>
         socket.call({ method: "POST", path: `/api/v2/messages${path}`, token, json })
       const to = Array.from({ length: 1000 }, () => aText.to)
       assert.strictEqual((yield* sending("/batch", { ...aText, to })).status, 202)
       const answer = yield* operate({ path: `/admin/v1/workspaces/${workspace.id}/connections` })
-      const { data } = bodyOf<{
+      const { data } = expectBody<{
         readonly data: ReadonlyArray<{ readonly quota: { readonly free_at: string } }>
       }>(answer, 200)
       const freeAt = data[0]?.quota.free_at
@@ -55,11 +55,11 @@ layer(layerService())("a number's connection", (it) => {
   it.effect("is shown, paused, resumed and logged out", () =>
     Effect.gen(function* () {
       const sender = yield* aSender()
-      const path = pathOf(sender)
+      const path = toPath(sender)
       const shown = yield* operate({ path: `${path}/connection` })
-      assert.deepStrictEqual(bodyOf(shown, 200), connected)
+      assert.deepStrictEqual(expectBody(shown, 200), connected)
       const paused = yield* post(`${path}/pause`, { until: "1970-01-01T01:00:00Z" })
-      assert.deepStrictEqual(bodyOf(paused, 200), {
+      assert.deepStrictEqual(expectBody(paused, 200), {
         ...connected,
         reason: "paused",
         paused_until: "1970-01-01T01:00:00Z",
@@ -67,24 +67,24 @@ layer(layerService())("a number's connection", (it) => {
       yield* send(sender.token)
       yield* settle
       const waiting = yield* operate({ path: `${path}/connection` })
-      assert.deepInclude(bodyOf<object>(waiting, 200), {
+      assert.deepInclude(expectBody<object>(waiting, 200), {
         waiting: 1,
         next_send_at: "1970-01-01T01:00:00Z",
         sent_24h: 0,
       })
-      const endless = bodyOf<object>(yield* post(`${path}/pause`), 200)
+      const endless = expectBody<object>(yield* post(`${path}/pause`), 200)
       assert.deepInclude(endless, { reason: "paused", paused_until: null, next_send_at: null })
-      assert.deepInclude(bodyOf<object>(yield* post(`${path}/resume`), 200), { reason: null })
+      assert.deepInclude(expectBody<object>(yield* post(`${path}/resume`), 200), { reason: null })
       yield* settle
       const sent = yield* operate({ path: `${path}/connection` })
-      assert.deepInclude(bodyOf<object>(sent, 200), {
+      assert.deepInclude(expectBody<object>(sent, 200), {
         waiting: 0,
         sent_24h: 1,
         last_seen_at: "1970-01-01T00:00:00Z",
       })
-      const out = bodyOf<object>(yield* post(`${path}/logout`), 200)
+      const out = expectBody<object>(yield* post(`${path}/logout`), 200)
       assert.deepInclude(out, { id: sender.number.id, status: "disconnected" })
-      assert.deepInclude(bodyOf<object>(yield* operate({ path: `${path}/connection` }), 200), {
+      assert.deepInclude(expectBody<object>(yield* operate({ path: `${path}/connection` }), 200), {
         state: "disconnected",
         reason: "logged_out",
       })
@@ -93,7 +93,7 @@ layer(layerService())("a number's connection", (it) => {
 
   it.effect("answers name the limits that change, and never show a proxy again", () =>
     Effect.gen(function* () {
-      const path = pathOf(yield* aSender())
+      const path = toPath(yield* aSender())
       const pacing = {
         min_interval_ms: 1000,
         jitter_ms: null,
@@ -102,12 +102,12 @@ layer(layerService())("a number's connection", (it) => {
         new_recipients_per_day: null,
       }
       const first = yield* patch(path, { pacing: { min_interval_ms: 1000, per_minute: 5 } })
-      assert.deepInclude(bodyOf<object>(first, 200), { pacing, proxy: null })
+      assert.deepInclude(expectBody<object>(first, 200), { pacing, proxy: null })
       const second = yield* patch(path, {
         pacing: { per_minute: null, new_recipients_per_day: 3 },
         proxy_url: "socks5://proxyuser:hidden@192.0.2.9:9050",
       })
-      assert.deepInclude(bodyOf<object>(second, 200), {
+      assert.deepInclude(expectBody<object>(second, 200), {
         pacing: { ...pacing, per_minute: null, new_recipients_per_day: 3 },
         proxy: { host: "192.0.2.9", port: 9050 },
       })
@@ -115,7 +115,7 @@ layer(layerService())("a number's connection", (it) => {
       assert.notInclude(second.text, "proxyuser")
       const unchanged = yield* patch(path, {})
       assert.deepStrictEqual(unchanged.body, second.body)
-      assert.deepInclude(bodyOf<object>(yield* patch(path, { proxy_url: null }), 200), {
+      assert.deepInclude(expectBody<object>(yield* patch(path, { proxy_url: null }), 200), {
         proxy: null,
       })
     }),
@@ -135,11 +135,11 @@ layer(layerService())("a number's connection", (it) => {
     [{ proxy_url: 7 }, "proxy_url"],
   ] as const)("refuses %j", ([json, field]) =>
     Effect.gen(function* () {
-      const answer = yield* patch(pathOf(yield* aSender()), json)
+      const answer = yield* patch(toPath(yield* aSender()), json)
       assert.strictEqual(answer.status, 400, answer.text)
-      const { code, errors, field: told } = errorOf(answer)
+      const { code, errors, field: text } = errorBody(answer)
       assert.isEmpty(errors ?? [])
-      assert.deepStrictEqual([code, told], ["validation_failed", field])
+      assert.deepStrictEqual([code, text], ["validation_failed", field])
       assert.notInclude(answer.text, "hidden")
     }),
   )

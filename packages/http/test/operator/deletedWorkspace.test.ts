@@ -3,7 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
 import { aKey, aNumber, aWorkspace, remove } from "../Records.ts"
-import { code, connect, follow as look, qrLink, read } from "../v2/Connecting.ts"
+import { code, connect, follow as check, qrLink, read } from "../v2/Connecting.ts"
 import { follow, upload } from "../v2/Uploading.ts"
 
 describe("links without a key", () => {
@@ -25,9 +25,9 @@ describe("links without a key", () => {
         const workspace = yield* aWorkspace()
         const { key } = yield* aKey(workspace)
         const link = yield* qrLink(key, (yield* connect(key)).id)
-        assert.strictEqual((yield* look(link)).status, 200)
+        assert.strictEqual((yield* check(link)).status, 200)
         yield* remove(workspace)
-        assert.strictEqual((yield* look(link)).status, 404)
+        assert.strictEqual((yield* check(link)).status, 404)
       }),
     )
   })
@@ -44,9 +44,9 @@ describe("a test key", () => {
         for (const how of [{}, { login_method: "phone_code", phone: "+15550001234" }]) {
           const { id } = yield* connect(live, how)
           yield* code(live, id)
-          const seen = yield* read(test, id)
-          assert.strictEqual(seen.status, "connecting")
-          assert.isNull(seen.connect)
+          const numberBody = yield* read(test, id)
+          assert.strictEqual(numberBody.status, "connecting")
+          assert.isNull(numberBody.connect)
           // It sees its own.
           yield* code(test, (yield* connect(test, how)).id)
         }

@@ -1,9 +1,9 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { MovableClock, layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect, Layer } from "effect"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aSender, bodyOf, operate, settle } from "../Records.ts"
+import { aSender, expectBody, operate, settle } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
 import { get, send } from "../v2/Asking.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
@@ -22,7 +22,7 @@ const post = (path: string, json?: unknown) =>
   })
 
 const read = (token: string, id: number) =>
-  Effect.map(get(token, `/api/v2/messages/${id}`), (answer) => bodyOf<MessageBody>(answer, 200))
+  Effect.map(get(token, `/api/v2/messages/${id}`), (answer) => expectBody<MessageBody>(answer, 200))
 
 layer(layerWithWayOut())("a copy of a file from a customer's link", (it) => {
   it.effect("has no link, since the service keeps no such file", () =>
@@ -33,7 +33,7 @@ layer(layerWithWayOut())("a copy of a file from a customer's link", (it) => {
       yield* send(token, { media: { url: `${receiver.url}/a.pdf`, type: "file" } })
       yield* settle
       const answer = yield* operate({ path: `${simulator}/sent?number_id=${number.id}` })
-      const { data } = bodyOf<PageBody<{ readonly media: object | null }>>(answer, 200)
+      const { data } = expectBody<PageBody<{ readonly media: object | null }>>(answer, 200)
       assert.deepInclude(data[0]?.media, { mime_type: "application/pdf", url: null })
     }),
   )
@@ -45,7 +45,7 @@ layer(layerService())("the emulator controls", (it) => {
       const { number, token } = yield* aSender()
       const path = `/numbers/${number.id}/behaviour`
       const failing = yield* put(path, { send: "fail", error_message: "no signal" })
-      assert.deepStrictEqual(bodyOf(failing, 200), {
+      assert.deepStrictEqual(expectBody(failing, 200), {
         send: "fail",
         error_message: "no signal",
         latency_ms: 0,
@@ -59,7 +59,7 @@ layer(layerService())("the emulator controls", (it) => {
       })
 
       const usual = yield* put(path, { groups: ["Choir"] })
-      assert.deepStrictEqual(bodyOf(usual, 200), {
+      assert.deepStrictEqual(expectBody(usual, 200), {
         send: "succeed",
         error_message: null,
         latency_ms: 0,
@@ -72,14 +72,14 @@ layer(layerService())("the emulator controls", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const set = yield* put("/registered", { phones: ["+1 555 000 1234"] })
-      assert.deepStrictEqual(bodyOf(set, 200), { phones: ["+15550001234"] })
+      assert.deepStrictEqual(expectBody(set, 200), { phones: ["+15550001234"] })
       const known = yield* send(token)
       const unknown = yield* send(token, { to: { phone: "+15550001235" } })
       yield* settle
       assert.strictEqual((yield* read(token, known.id)).status, "sent")
       assert.strictEqual((yield* read(token, unknown.id)).status, "failed")
       const unset = yield* put("/registered", { phones: null })
-      assert.deepStrictEqual(bodyOf(unset, 200), { phones: null })
+      assert.deepStrictEqual(expectBody(unset, 200), { phones: null })
     }),
   )
 
@@ -87,7 +87,7 @@ layer(layerService())("the emulator controls", (it) => {
     Effect.gen(function* () {
       const { number, token } = yield* aSender()
       const answer = yield* post(`/numbers/${number.id}/logout`)
-      assert.deepInclude(bodyOf<object>(answer, 200), {
+      assert.deepInclude(expectBody<object>(answer, 200), {
         id: number.id,
         status: "disconnected",
         connect: null,
@@ -104,9 +104,9 @@ layer(layerService())("the emulator controls", (it) => {
       const { id } = yield* send(token)
       yield* settle
       const read_ = yield* post(`/messages/${id}/ticks`, { status: "read" })
-      assert.deepInclude(bodyOf<object>(read_, 200), { id, status: "read" })
+      assert.deepInclude(expectBody<object>(read_, 200), { id, status: "read" })
       const late = yield* post(`/messages/${id}/ticks`, { status: "delivered" })
-      assert.deepInclude(bodyOf<object>(late, 200), { status: "read" })
+      assert.deepInclude(expectBody<object>(late, 200), { status: "read" })
     }),
   )
 
@@ -117,7 +117,7 @@ layer(layerService())("the emulator controls", (it) => {
       const second = yield* send(token, { to: { group: "Team" }, text: "All" })
       yield* settle
       const path = `${simulator}/sent?number_id=${number.id}`
-      const page = bodyOf<PageBody<{ readonly id: number }>>(
+      const page = expectBody<PageBody<{ readonly id: number }>>(
         yield* operate({ path: `${path}&limit=1` }),
         200,
       )
@@ -135,11 +135,11 @@ layer(layerService())("the emulator controls", (it) => {
         },
       ])
       const rest = yield* operate({ path: `${path}&cursor=${page.next_cursor}` })
-      const { data, next_cursor } = bodyOf<PageBody<object>>(rest, 200)
+      const { data, next_cursor } = expectBody<PageBody<object>>(rest, 200)
       assert.deepInclude(data[0], { message_id: first.id, to: "+15550001234" })
       assert.strictEqual(next_cursor, null)
       const one = `${simulator}/sent?workspace_id=${workspace.id}&to=Team`
-      const filtered = bodyOf<PageBody<{ readonly message_id: number }>>(
+      const filtered = expectBody<PageBody<{ readonly message_id: number }>>(
         yield* operate({ path: one }),
         200,
       )
@@ -155,11 +155,14 @@ layer(layerService())("the emulator controls", (it) => {
       const { number } = yield* aSender()
       const path = `${simulator}/numbers/${number.id}/behaviour`
       const behaviour = { send: "succeed", error_message: null, latency_ms: 0, groups: ["Team"] }
-      assert.deepStrictEqual(bodyOf(yield* operate({ path }), 200), behaviour)
+      assert.deepStrictEqual(expectBody(yield* operate({ path }), 200), behaviour)
       yield* operate({ method: "PUT", path, json: { send: "fail" } })
-      assert.deepStrictEqual(bodyOf(yield* operate({ path }), 200), { ...behaviour, send: "fail" })
+      assert.deepStrictEqual(expectBody(yield* operate({ path }), 200), {
+        ...behaviour,
+        send: "fail",
+      })
       const registered = { path: `${simulator}/registered` }
-      assert.deepStrictEqual(bodyOf(yield* operate(registered), 200), { phones: null })
+      assert.deepStrictEqual(expectBody(yield* operate(registered), 200), { phones: null })
     }),
   )
 
@@ -175,10 +178,10 @@ layer(layerService())("the emulator controls", (it) => {
   it.effect("GET clock shows the service's time, and whether it is adjustable", () =>
     Effect.gen(function* () {
       const clock = yield* operate({ path: `${simulator}/clock` })
-      assert.deepStrictEqual(bodyOf(clock, 200), { now: "1970-01-01T00:00:00Z" })
+      assert.deepStrictEqual(expectBody(clock, 200), { now: "1970-01-01T00:00:00Z" })
       const advance = yield* post("/clock/advance", { seconds: 60 })
       assert.strictEqual(advance.status, 409)
-      assert.strictEqual(errorOf(advance).code, "clock_not_adjustable")
+      assert.strictEqual(errorBody(advance).code, "clock_not_adjustable")
     }),
   )
 })
@@ -193,9 +196,9 @@ describe("the adjustable clock", () => {
       (clock) =>
         clock && {
           ...clock,
-          moveTo: (moment: number) => {
+          moveTo: (instant: number) => {
             moves++
-            return clock.moveTo(moment)
+            return clock.moveTo(instant)
           },
         },
     ),
@@ -208,7 +211,7 @@ describe("the adjustable clock", () => {
     it.effect("needs two moves for a year in which nothing falls due", () =>
       Effect.gen(function* () {
         moves = 0
-        bodyOf(yield* post("/clock/advance", { seconds: 365 * 86_400 }), 200)
+        expectBody(yield* post("/clock/advance", { seconds: 365 * 86_400 }), 200)
         assert.isAtMost(moves, 3)
       }),
     )
@@ -222,7 +225,7 @@ describe("the adjustable clock", () => {
           send(token, { send_at: new Date(start + hour * 3_600_000).toISOString() }),
         )
         moves = 0
-        bodyOf(yield* post("/clock/advance", { seconds: 6 * 3600 }), 200)
+        expectBody(yield* post("/clock/advance", { seconds: 6 * 3600 }), 200)
         assert.isAtMost(moves, 4 * hours.length)
         for (const [index, { id }] of messages.entries()) {
           const sent = yield* read(token, id)

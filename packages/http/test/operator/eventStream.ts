@@ -31,7 +31,7 @@ const toFrame = (text: string): ReadonlyArray<Frame> => {
 
 const patienceMillis = 60_000
 
-const readerOf = (response: IncomingMessage): EventReader => {
+const makeReader = (response: IncomingMessage): EventReader => {
   let text = ""
   let ended = false
   const listeners = new Set<() => void>()
@@ -57,14 +57,14 @@ const readerOf = (response: IncomingMessage): EventReader => {
     until: (isReached) =>
       new Promise((resolve, reject) => {
         const late = setTimeout(() => reject(new Error(`never reached: ${text}`)), patienceMillis)
-        const look = () => {
+        const check = () => {
           if (!isReached(reader)) return
           clearTimeout(late)
-          listeners.delete(look)
+          listeners.delete(check)
           resolve()
         }
-        listeners.add(look)
-        look()
+        listeners.add(check)
+        check()
       }),
   }
   return reader
@@ -78,7 +78,7 @@ export const openEvents = (
 ): Promise<EventReader> =>
   new Promise((resolve, reject) => {
     const outgoing = nodeRequest({ host: "127.0.0.1", port, path, agent: false, headers })
-    outgoing.on("response", (response) => resolve(readerOf(response)))
+    outgoing.on("response", (response) => resolve(makeReader(response)))
     outgoing.on("error", reject)
     outgoing.end()
   })

@@ -4,9 +4,9 @@ import { countFigures, Store, StoreUnavailable } from "@messaging-service/core"
 import { storeChanged } from "@messaging-service/testkit"
 import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
-import { errorOf } from "../Doors.ts"
-import { aKey, aNumber, aSender, bodyOf, operate, remove, settle } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { errorBody } from "../HttpTestClients.ts"
+import { aKey, aNumber, aSender, expectBody, operate, remove, settle } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { cancel, send } from "../v2/Asking.ts"
 import { layerService } from "../Service.ts"
 
@@ -38,9 +38,9 @@ interface FiguresBody {
   readonly storage: { readonly used_bytes: number; readonly limit_bytes: number }
 }
 
-const figures = (workspace: Made, query = "") =>
+const figures = (workspace: Created, query = "") =>
   Effect.map(operate({ path: `/admin/v1/workspaces/${workspace.id}/figures${query}` }), (answer) =>
-    bodyOf<FiguresBody>(answer, 200),
+    expectBody<FiguresBody>(answer, 200),
   )
 
 const inMillis = (millis: number) => new Date(millis).toISOString().replace(".000", "")
@@ -141,10 +141,10 @@ layer(layerService())("the figures of a workspace", (it) => {
   it.effect("add up to what happened over a random history", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender({ workspace: { plan: null } }).pipe(
-        Effect.tap(({ workspace: made }) =>
+        Effect.tap(({ workspace: created }) =>
           operate({
             method: "PATCH",
-            path: `/admin/v1/workspaces/${made.id}`,
+            path: `/admin/v1/workspaces/${created.id}`,
             json: {
               plan: {
                 name: "Unlimited",
@@ -163,7 +163,7 @@ layer(layerService())("the figures of a workspace", (it) => {
       const happened: Array<{ readonly at: number; readonly what: "accepted" | "cancelled" }> = []
       const lost = yield* aNumber(workspace, { status: "disconnected" })
       assert.notStrictEqual(lost.id, number.id)
-      const waiting: Array<Made> = []
+      const waiting: Array<Created> = []
       for (let step = 0; step < 60; step++) {
         yield* TestClock.adjust(below(12 * hour))
         const at = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
@@ -200,9 +200,9 @@ layer(layerService())("the figures of a workspace", (it) => {
       const { workspace } = yield* aSender()
       const path = `/admin/v1/workspaces/${workspace.id}/figures`
       const wrong = yield* operate({ path: `${path}?range=1y` })
-      assert.deepInclude(errorOf(wrong), { code: "validation_failed", field: "range" })
+      assert.deepInclude(errorBody(wrong), { code: "validation_failed", field: "range" })
       yield* remove(workspace)
-      assert.strictEqual(errorOf(yield* operate({ path })).code, "workspace_not_found")
+      assert.strictEqual(errorBody(yield* operate({ path })).code, "workspace_not_found")
     }),
   )
 })
@@ -215,19 +215,19 @@ interface ServiceBody {
 }
 
 const service = Effect.map(operate({ path: "/admin/v1/figures" }), (answer) =>
-  bodyOf<ServiceBody>(answer, 200),
+  expectBody<ServiceBody>(answer, 200),
 )
 
 const answers = { broken: false, reads: 0 }
 
 const layerCounted = storeChanged(({ system }) => ({
   system: {
-    figures: (now, most) =>
+    figures: (now, max) =>
       Effect.suspend(() => {
         answers.reads++
         return answers.broken
           ? Effect.fail(new StoreUnavailable({ operation: "figures", cause: "broken" }))
-          : system.figures(now, most)
+          : system.figures(now, max)
       }),
   },
 }))

@@ -1,9 +1,9 @@
 /** What operators and portals do with a workspace's messages, over real sockets. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
-import { aPhone, aSender, aText, aWorkspace, bodyOf, operate, settle } from "../Records.ts"
-import type { Made, MessageBody } from "../Records.ts"
+import { errorBody } from "../HttpTestClients.ts"
+import { aPhone, aSender, aText, aWorkspace, expectBody, operate, settle } from "../Records.ts"
+import type { Created, MessageBody } from "../Records.ts"
 import { ask, layerWithWayOut, simulator } from "../webhooks/Asking.ts"
 import { aReceiver } from "../webhooks/Receiver.ts"
 import { aSession } from "./sessionCookies.ts"
@@ -27,24 +27,24 @@ interface TimelineBody {
   readonly truncated: boolean
 }
 
-const inside = (workspace: Made) => `/admin/v1/workspaces/${workspace.id}`
+const inside = (workspace: Created) => `/admin/v1/workspaces/${workspace.id}`
 
-const send = (workspace: Made, json: object = aText, query = "") =>
+const send = (workspace: Created, json: object = aText, query = "") =>
   Effect.map(
     operate({ method: "POST", path: `${inside(workspace)}/messages${query}`, json }),
-    (answer) => bodyOf<MessageBody>(answer, 202),
+    (answer) => expectBody<MessageBody>(answer, 202),
   )
 
-const timelineOf = (workspace: Made, message: { readonly id: number }, role = "owner") =>
+const readTimeline = (workspace: Created, message: { readonly id: number }, role = "owner") =>
   Effect.map(
     operate({
       path: `${inside(workspace)}/messages/${message.id}/timeline`,
       headers: [["acting-role", role]],
     }),
-    (answer) => bodyOf<TimelineBody>(answer, 200),
+    (answer) => expectBody<TimelineBody>(answer, 200),
   )
 
-const typesOf = ({ data }: TimelineBody) => data.map(({ type }) => type)
+const getTypes = ({ data }: TimelineBody) => data.map(({ type }) => type)
 
 layer(layerWithWayOut())("a message's timeline", (it) => {
   it.effect("tells why it waits, and then all that happened to it", () =>
@@ -52,7 +52,7 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
       const { number, token, workspace } = yield* aSender()
       const receiver = yield* aReceiver
       const hook = { url: `${receiver.url}?secret=1` }
-      bodyOf(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
+      expectBody(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
       yield* operate({
         method: "POST",
         path: `${inside(workspace)}/numbers/${number.id}/pause`,
@@ -60,12 +60,12 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
       })
       yield* send(workspace)
       const message = yield* send(workspace)
-      const waiting = yield* timelineOf(workspace, message)
+      const waiting = yield* readTimeline(workspace, message)
       assert.deepStrictEqual(waiting.waiting, {
         for: [{ reason: "paused", until: "1970-01-01T01:00:00Z", because: "paused" }],
         ahead: 1,
       })
-      assert.deepStrictEqual(typesOf(waiting), ["accepted"])
+      assert.deepStrictEqual(getTypes(waiting), ["accepted"])
       assert.strictEqual(waiting.message.status, "queued")
 
       yield* operate({ method: "POST", path: `${inside(workspace)}/numbers/${number.id}/resume` })
@@ -75,16 +75,16 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
         path: `${simulator}/messages/${message.id}/ticks`,
         json: { status: "read" },
       })
-      const read = yield* timelineOf(workspace, message)
+      const read = yield* readTimeline(workspace, message)
       assert.isNull(read.waiting)
       assert.isFalse(read.truncated)
-      assert.deepStrictEqual(typesOf(read), ["accepted", "sent", "read", "delivery"])
+      assert.deepStrictEqual(getTypes(read), ["accepted", "sent", "read", "delivery"])
       assert.strictEqual(read.message.status, "read")
       const [, sent, , delivery] = read.data
       assert.strictEqual(delivery?.event_id, sent?.event_id)
       assert.strictEqual(delivery?.url, hook.url)
-      const seen = yield* timelineOf(workspace, message, "member")
-      assert.strictEqual(seen.data.at(-1)?.url, receiver.url)
+      const timelineBody = yield* readTimeline(workspace, message, "member")
+      assert.strictEqual(timelineBody.data.at(-1)?.url, receiver.url)
     }),
   )
 
@@ -93,7 +93,7 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
       const { token, workspace } = yield* aSender()
       const receiver = yield* aReceiver
       const hook = { url: `${receiver.url}?secret=1` }
-      bodyOf(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
+      expectBody(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
       const message = yield* send(workspace)
       yield* settle
       for (const [caller, url] of [
@@ -104,7 +104,7 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
         const cookie = yield* aSession(caller, workspace.id)
         const path = `${inside(workspace)}/messages/${message.id}/timeline`
         const answer = yield* ask({ path, headers: [["cookie", cookie]] })
-        const delivery = bodyOf<TimelineBody>(answer, 200).data.at(-1)
+        const delivery = expectBody<TimelineBody>(answer, 200).data.at(-1)
         assert.deepStrictEqual([delivery?.type, delivery?.url], ["delivery", url], caller)
         if (caller === "member") assert.notInclude(answer.text, "secret=1")
       }
@@ -120,7 +120,7 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
         "?mode=test",
       )
       yield* settle
-      const { data } = yield* timelineOf(workspace, message)
+      const { data } = yield* readTimeline(workspace, message)
       assert.deepStrictEqual(
         data.map(({ error, type }) => [type, error?.code]),
         [
@@ -142,7 +142,7 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
       ] as const) {
         const answer = yield* operate({ path: `${place}/messages/${id}/timeline` })
         assert.strictEqual(answer.status, 404)
-        assert.strictEqual(errorOf(answer).code, "message_not_found")
+        assert.strictEqual(errorBody(answer).code, "message_not_found")
       }
     }),
   )
@@ -154,12 +154,12 @@ interface Listed {
   readonly looked_until?: string | null
 }
 
-const list = (workspace: Made, query: string) =>
+const list = (workspace: Created, query: string) =>
   Effect.map(operate({ path: `${inside(workspace)}/messages?${query}` }), (answer) =>
-    bodyOf<Listed>(answer, 200),
+    expectBody<Listed>(answer, 200),
   )
 
-const cancel = (workspace: Made, json: object) =>
+const cancel = (workspace: Created, json: object) =>
   operate({ method: "POST", path: `${inside(workspace)}/messages/cancel`, json })
 
 const tomorrow = new Date(Date.UTC(2100, 0, 1)).toISOString()
@@ -168,10 +168,10 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
   it.effect("are found by a word of their text, page by page", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
-      const say = (text: string) => send(workspace, { ...aText, text })
-      const first = yield* say("Your ORDER (1) is ready.")
-      yield* say("Hello")
-      const third = yield* say("The order (1) left.")
+      const sendText = (text: string) => send(workspace, { ...aText, text })
+      const first = yield* sendText("Your ORDER (1) is ready.")
+      yield* sendText("Hello")
+      const third = yield* sendText("The order (1) left.")
       const word = encodeURIComponent("order (1)")
       const found = yield* list(workspace, `text=${word}&limit=1`)
       assert.deepStrictEqual(
@@ -191,9 +191,9 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
       const other = yield* operate({
         path: `${inside(workspace)}/messages?text=Hello&cursor=${found.next_cursor}`,
       })
-      assert.strictEqual(errorOf(other).code, "invalid_cursor")
+      assert.strictEqual(errorBody(other).code, "invalid_cursor")
       const keys = yield* ask({ path: "/api/v2/messages?text=Hello", token })
-      assert.strictEqual(errorOf(keys).code, "validation_failed")
+      assert.strictEqual(errorBody(keys).code, "validation_failed")
     }),
   )
 
@@ -218,7 +218,7 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
       const { token, workspace } = yield* aSender()
       const receiver = yield* aReceiver
       const hook = { url: receiver.url }
-      bodyOf(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
+      expectBody(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
       const later = { ...aText, send_at: tomorrow }
       const sent = yield* send(workspace)
       yield* settle
@@ -227,13 +227,13 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
       const { workspace: other } = yield* aSender()
       const theirs = yield* send(other, later)
       const ids = [sent.id, first.id, first.id, test.id, theirs.id, 987_654]
-      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { ids }), 200), {
+      assert.deepStrictEqual(expectBody(yield* cancel(workspace, { ids }), 200), {
         cancelled: 2,
         not_cancellable: 3,
         more: false,
       })
       // Repeating it is harmless.
-      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { ids: [first.id] }), 200), {
+      assert.deepStrictEqual(expectBody(yield* cancel(workspace, { ids: [first.id] }), 200), {
         cancelled: 0,
         not_cancellable: 1,
         more: false,
@@ -255,18 +255,21 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
         const path = `${inside(workspace)}/messages/batch`
         const send_at = new Date(Date.UTC(2100, 0, day)).toISOString()
         const json = { to, text: "Hello", send_at, from: number.id }
-        bodyOf(yield* operate({ method: "POST", path, json }), 202)
+        expectBody(yield* operate({ method: "POST", path, json }), 202)
       }
       yield* send(workspace, { ...aText, send_at: tomorrow }, "?mode=test")
       const filter = { from: number.id, status: "scheduled" }
       const some = { cancelled: 1000, not_cancellable: 0, more: true }
-      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter }), 200), some)
+      assert.deepStrictEqual(expectBody(yield* cancel(workspace, { filter }), 200), some)
       const rest = { cancelled: 2, not_cancellable: 0, more: false }
-      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter }), 200), rest)
+      assert.deepStrictEqual(expectBody(yield* cancel(workspace, { filter }), 200), rest)
       const none = { cancelled: 0, not_cancellable: 0, more: false }
-      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter }), 200), none)
+      assert.deepStrictEqual(expectBody(yield* cancel(workspace, { filter }), 200), none)
       const test = { cancelled: 1, not_cancellable: 0, more: false }
-      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter, mode: "test" }), 200), test)
+      assert.deepStrictEqual(
+        expectBody(yield* cancel(workspace, { filter, mode: "test" }), 200),
+        test,
+      )
     }),
   )
 
@@ -286,7 +289,7 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
       for (const [body, field] of refused) {
         const answer = yield* cancel(workspace, body)
         assert.strictEqual(answer.status, 400, JSON.stringify(body))
-        const error = errorOf(answer)
+        const error = errorBody(answer)
         assert.strictEqual(error.code, "validation_failed", answer.text)
         if (field !== "") assert.strictEqual(error.field, field, answer.text)
       }

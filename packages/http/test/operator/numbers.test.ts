@@ -1,8 +1,8 @@
 /** Single numbers of a workspace, as the operator and its portals read them. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
-import { aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import { aNumber, aWorkspace, expectBody, operate } from "../Records.ts"
 import { layerService } from "../Service.ts"
 import { aSession } from "./sessionCookies.ts"
 import type { Caller } from "./sessionCookies.ts"
@@ -15,17 +15,17 @@ interface OperatedBody extends NumberBody {
   readonly proxy: object | null
 }
 
-const numbersOf = (workspace: { readonly id: number }) =>
+const numbersPath = (workspace: { readonly id: number }) =>
   `/admin/v1/workspaces/${workspace.id}/numbers`
 
 const read = (workspace: { readonly id: number }, id: number) =>
-  Effect.map(operate({ path: `${numbersOf(workspace)}/${id}` }), (answer) =>
-    bodyOf<OperatedBody>(answer, 200),
+  Effect.map(operate({ path: `${numbersPath(workspace)}/${id}` }), (answer) =>
+    expectBody<OperatedBody>(answer, 200),
   )
 
 const link = (workspace: { readonly id: number }, json: object = {}) =>
-  Effect.map(operate({ method: "POST", path: `${numbersOf(workspace)}/link`, json }), (answer) =>
-    bodyOf<NumberBody>(answer, 202),
+  Effect.map(operate({ method: "POST", path: `${numbersPath(workspace)}/link`, json }), (answer) =>
+    expectBody<NumberBody>(answer, 202),
   )
 
 /** Reads until the worker shows a code. */
@@ -39,7 +39,7 @@ const code = (workspace: { readonly id: number }, id: number) =>
 
 const asPortal = (role: Caller, workspace: { readonly id: number }, path: string) =>
   Effect.gen(function* () {
-    const { socket } = yield* Doors
+    const { socket } = yield* HttpTestClients
     return yield* socket.call({ path, headers: [["cookie", yield* aSession(role, workspace.id)]] })
   })
 
@@ -65,8 +65,8 @@ describe("a number of a workspace", () => {
         assert.deepInclude(linked, { status: "connected", connect: null, proxy: null })
         assert.deepStrictEqual(linked, {
           ...linked,
-          ...bodyOf<OperatedBody>(
-            yield* operate({ method: "PATCH", path: `${numbersOf(workspace)}/${id}`, json: {} }),
+          ...expectBody<OperatedBody>(
+            yield* operate({ method: "PATCH", path: `${numbersPath(workspace)}/${id}`, json: {} }),
             200,
           ),
         })
@@ -92,8 +92,8 @@ describe("a number of a workspace", () => {
         const { id } = yield* link(workspace)
         yield* code(workspace, id)
         for (const role of ["owner", "administrator", "member"] as const) {
-          const answer = yield* asPortal(role, workspace, `${numbersOf(workspace)}/${id}`)
-          const { connect, status } = bodyOf<OperatedBody>(answer, 200)
+          const answer = yield* asPortal(role, workspace, `${numbersPath(workspace)}/${id}`)
+          const { connect, status } = expectBody<OperatedBody>(answer, 200)
           assert.strictEqual(status, "connecting")
           assert.strictEqual(connect === null, role === "member", role)
           if (role === "member") assert.notInclude(answer.text, "/qr/")
@@ -105,15 +105,15 @@ describe("a number of a workspace", () => {
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const { id } = yield* aNumber(workspace)
-        const one = `${numbersOf(workspace)}/${id}/connection`
+        const one = `${numbersPath(workspace)}/${id}/connection`
         assert.isNotNull(
-          bodyOf<{ worker: string | null }>(yield* operate({ path: one }), 200).worker,
+          expectBody<{ worker: string | null }>(yield* operate({ path: one }), 200).worker,
         )
         for (const role of ["owner", "member"] as const) {
           const alone = yield* asPortal(role, workspace, one)
-          assert.propertyVal(bodyOf<object>(alone, 200), "worker", null)
+          assert.propertyVal(expectBody<object>(alone, 200), "worker", null)
           const list = `/admin/v1/workspaces/${workspace.id}/connections`
-          const { data } = bodyOf<{ data: ReadonlyArray<object> }>(
+          const { data } = expectBody<{ data: ReadonlyArray<object> }>(
             yield* asPortal(role, workspace, list),
             200,
           )
@@ -134,7 +134,7 @@ describe("a number of a workspace", () => {
         })
         yield* operate({ method: "POST", path: "/admin/v1/simulator/settle" })
         const answer = yield* operate({ path: `${path}/connections` })
-        const { data, truncated } = bodyOf<{
+        const { data, truncated } = expectBody<{
           readonly data: ReadonlyArray<{ readonly number_id: number } & Record<string, unknown>>
           readonly truncated: boolean
         }>(answer, 200)
@@ -144,7 +144,7 @@ describe("a number of a workspace", () => {
           const hours = Array.from({ length: 24 }, (_, hour) => (hour === 23 ? index : 0))
           assert.deepStrictEqual<unknown>(data[index], {
             number_id: id,
-            ...bodyOf<object>(alone, 200),
+            ...expectBody<object>(alone, 200),
             quota: { used: index, limit: 1000, free_at: null },
             hours,
           })

@@ -1,17 +1,17 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aContact, aSender, aText, aWorkspace, bodyOf, operate } from "../Records.ts"
-import type { Made, MessageBody, PageBody } from "../Records.ts"
+import { aContact, aSender, aText, aWorkspace, expectBody, operate } from "../Records.ts"
+import type { Created, MessageBody, PageBody } from "../Records.ts"
 
 const root = "/admin/v1/workspaces"
 
 layer(layerService())("workspaces", (it) => {
   it.effect("are created, read, changed and deleted", () =>
     Effect.gen(function* () {
-      const made = yield* operate({ method: "POST", path: root, json: { name: "Shop" } })
-      const { id } = bodyOf<Made>(made, 201)
+      const created = yield* operate({ method: "POST", path: root, json: { name: "Shop" } })
+      const { id } = expectBody<Created>(created, 201)
       const workspace = {
         id,
         name: "Shop",
@@ -30,7 +30,7 @@ layer(layerService())("workspaces", (it) => {
         retention_days: null,
         created_at: "1970-01-01T00:00:00Z",
       }
-      assert.deepStrictEqual(made.body, workspace)
+      assert.deepStrictEqual(created.body, workspace)
       assert.deepStrictEqual((yield* operate({ path: `${root}/${id}` })).body, workspace)
 
       const changed = yield* operate({
@@ -38,7 +38,7 @@ layer(layerService())("workspaces", (it) => {
         path: `${root}/${id}`,
         json: { name: "Store", plan: null, demo: true, retention_days: 3650 },
       })
-      assert.deepStrictEqual(bodyOf(changed, 200), {
+      assert.deepStrictEqual(expectBody(changed, 200), {
         ...workspace,
         name: "Store",
         plan: null,
@@ -46,7 +46,7 @@ layer(layerService())("workspaces", (it) => {
         retention_days: 3650,
       })
       const deleted = yield* operate({ method: "DELETE", path: `${root}/${id}` })
-      assert.deepStrictEqual(bodyOf(deleted, 200), { id, deleted: true })
+      assert.deepStrictEqual(expectBody(deleted, 200), { id, deleted: true })
     }),
   )
 })
@@ -54,15 +54,15 @@ layer(layerService())("workspaces", (it) => {
 layer(layerService())("keys", (it) => {
   it.effect("show themselves once, work, and stop at once when revoked", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const workspace = yield* aWorkspace()
       const path = `${root}/${workspace.id}/keys`
-      const made = yield* operate({
+      const created = yield* operate({
         method: "POST",
         path,
         json: { version: 2, name: "Till", scopes: ["contacts", "messages:send"] },
       })
-      const { key, ...shown } = bodyOf<Made & { readonly key: string }>(made, 201)
+      const { key, ...shown } = expectBody<Created & { readonly key: string }>(created, 201)
       assert.match(key, /^svc_live_[0-9A-Za-z]{38}$/)
       assert.deepStrictEqual<object>(shown, {
         id: shown.id,
@@ -80,14 +80,14 @@ layer(layerService())("keys", (it) => {
         revoked_at: null,
       })
       const listed = yield* operate({ path })
-      assert.deepStrictEqual(bodyOf(listed, 200), { data: [shown] })
+      assert.deepStrictEqual(expectBody(listed, 200), { data: [shown] })
       assert.notInclude(listed.text, key)
 
       assert.strictEqual((yield* socket.call({ path: "/api/v2/me", token: key })).status, 200)
       const revoked = yield* operate({ method: "DELETE", path: `${path}/${shown.id}` })
-      assert.deepStrictEqual(bodyOf(revoked, 200), { id: shown.id, revoked: true })
+      assert.deepStrictEqual(expectBody(revoked, 200), { id: shown.id, revoked: true })
       const answer = yield* socket.call({ path: "/api/v2/me", token: key })
-      assert.strictEqual(errorOf(answer).code, "api_key_revoked")
+      assert.strictEqual(errorBody(answer).code, "api_key_revoked")
     }),
   )
 })
@@ -95,7 +95,7 @@ layer(layerService())("keys", (it) => {
 layer(layerService())("numbers and contacts", (it) => {
   it.effect("a number is added, labelled and removed with its waiting messages", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { number, token, workspace } = yield* aSender()
       const path = `${root}/${workspace.id}/numbers`
       const shown = {
@@ -113,7 +113,7 @@ layer(layerService())("numbers and contacts", (it) => {
         path: `${path}/${number.id}`,
         json: { label: "Front desk" },
       })
-      assert.deepStrictEqual(bodyOf(labelled, 200), {
+      assert.deepStrictEqual(expectBody(labelled, 200), {
         ...shown,
         label: "Front desk",
         pacing: {
@@ -132,11 +132,11 @@ layer(layerService())("numbers and contacts", (it) => {
         token,
         json: { ...aText, send_at: "1970-01-02T00:00:00Z" },
       })
-      const { id } = bodyOf<MessageBody>(sent, 202)
+      const { id } = expectBody<MessageBody>(sent, 202)
       const removed = yield* operate({ method: "DELETE", path: `${path}/${number.id}` })
-      assert.deepStrictEqual(bodyOf(removed, 200), { id: number.id, deleted: true })
+      assert.deepStrictEqual(expectBody(removed, 200), { id: number.id, deleted: true })
       const message = yield* socket.call({ path: `/api/v2/messages/${id}`, token })
-      assert.strictEqual(bodyOf<MessageBody>(message, 200).status, "cancelled")
+      assert.strictEqual(expectBody<MessageBody>(message, 200).status, "cancelled")
     }),
   )
 
@@ -147,7 +147,7 @@ layer(layerService())("numbers and contacts", (it) => {
       const phone = yield* aContact(workspace, { name: "Ann", phone: "+1 555-000-7777" })
       const user = yield* aContact(workspace, { name: "Bob", username: "@bob_b" })
       const first = yield* operate({ path: `${path}?limit=1` })
-      const { data, next_cursor } = bodyOf<PageBody<Made>>(first, 200)
+      const { data, next_cursor } = expectBody<PageBody<Created>>(first, 200)
       assert.deepStrictEqual<ReadonlyArray<object>>(data, [
         {
           id: user.id,
@@ -163,7 +163,7 @@ layer(layerService())("numbers and contacts", (it) => {
         next_cursor: null,
       })
       const deleted = yield* operate({ method: "DELETE", path: `${path}/${user.id}` })
-      assert.deepStrictEqual(bodyOf(deleted, 200), { id: user.id, deleted: true })
+      assert.deepStrictEqual(expectBody(deleted, 200), { id: user.id, deleted: true })
     }),
   )
 })

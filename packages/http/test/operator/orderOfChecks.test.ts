@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService, operatorToken } from "../Service.ts"
 import { operate } from "../Records.ts"
 
@@ -65,11 +65,11 @@ describe("the order of the operator's checks", () => {
     for (const [what, call, status, code] of cases) {
       it.effect(`${what}, with everything later wrong, is ${code}`, () =>
         Effect.gen(function* () {
-          const { socket, web } = yield* Doors
-          for (const door of [socket, web]) {
-            const answer = yield* door.call(call)
+          const { socket, web } = yield* HttpTestClients
+          for (const client of [socket, web]) {
+            const answer = yield* client.call(call)
             assert.strictEqual(answer.status, status, answer.text)
-            assert.strictEqual(errorOf(answer).code, code)
+            assert.strictEqual(errorBody(answer).code, code)
             assert.notProperty(answer.headers, "ratelimit-limit")
           }
         }),
@@ -80,7 +80,7 @@ describe("the order of the operator's checks", () => {
       Effect.gen(function* () {
         for (const role of ["king", "", "Owner", "owner, member"]) {
           const answer = yield* operate({ path: root, headers: acting(role) })
-          assert.deepInclude(errorOf(answer), { code: "validation_failed", field: "Acting-Role" })
+          assert.deepInclude(errorBody(answer), { code: "validation_failed", field: "Acting-Role" })
         }
       }),
     )

@@ -6,8 +6,8 @@ import { createServer } from "node:http"
 import type { Server } from "node:http"
 import { connect } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
-import { Doors, errorOf } from "../Doors.ts"
-import { aSender, bodyOf, operate } from "../Records.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import { aSender, expectBody, operate } from "../Records.ts"
 import { layerService } from "../Service.ts"
 
 /** Listens on this machine until the scope closes; returns its port. */
@@ -60,10 +60,10 @@ layer(layerService({ ports: layerProxyProbe({ whatsapp: remote, telegram: null }
     const checking = Effect.fnUntraced(function* checking(proxy_url: string) {
       const { number, workspace } = yield* aSender()
       const path = `/admin/v1/workspaces/${workspace.id}/numbers/${number.id}`
-      bodyOf(yield* operate({ method: "PATCH", path, json: { proxy_url } }), 200)
+      expectBody(yield* operate({ method: "PATCH", path, json: { proxy_url } }), 200)
       const answer = yield* operate({ method: "POST", path: `${path}/check-proxy` })
       assert.notMatch(answer.text, /right|wrong|Basic/)
-      const { duration_ms, ...said } = bodyOf<Check>(answer, 200)
+      const { duration_ms, ...said } = expectBody<Check>(answer, 200)
       assert.isAtLeast(duration_ms, 0)
       return said
     })
@@ -91,26 +91,26 @@ layer(layerService({ ports: layerProxyProbe({ whatsapp: remote, telegram: null }
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
         const numbers = `/admin/v1/workspaces/${workspace.id}/numbers`
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const direct = yield* operate({
           method: "POST",
           path: `${numbers}/${number.id}/check-proxy`,
         })
         assert.deepInclude(direct, { status: 400 })
-        assert.strictEqual(errorOf(direct).code, "validation_failed")
+        assert.strictEqual(errorBody(direct).code, "validation_failed")
         const other = yield* aSender()
         const foreign = yield* operate({
           method: "POST",
           path: `${numbers}/${other.number.id}/check-proxy`,
         })
         assert.deepInclude(foreign, { status: 404 })
-        assert.strictEqual(errorOf(foreign).code, "number_not_found")
+        assert.strictEqual(errorBody(foreign).code, "number_not_found")
         const nobody = yield* socket.call({
           method: "POST",
           path: `${numbers}/${number.id}/check-proxy`,
         })
         assert.deepInclude(nobody, { status: 401 })
-        assert.strictEqual(errorOf(nobody).code, "missing_operator_token")
+        assert.strictEqual(errorBody(nobody).code, "missing_operator_token")
       }),
     )
   },

@@ -4,8 +4,8 @@
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
-import { operationsOf, served } from "../openapi/Document.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import { listOperations, served } from "../openapi/Document.ts"
 import { aWorkspace } from "../Records.ts"
 import { layerService } from "../Service.ts"
 import { rights } from "./rights.ts"
@@ -22,7 +22,7 @@ describe("rights", () => {
   layer(layerService({ settings: { stopping: Effect.void } }))("over real sockets", (it) => {
     it.effect("every operation has a line in the table, and every line an operation", () =>
       Effect.gen(function* () {
-        const ids = operationsOf(yield* served).flatMap(({ id, path }) =>
+        const ids = listOperations(yield* served).flatMap(({ id, path }) =>
           path.startsWith("/admin/v1") ? id : [],
         )
         assert.sameMembers(ids, Object.keys(rights))
@@ -34,8 +34,8 @@ describe("rights", () => {
         `a session of ${caller === "operator" ? "the operator" : `a portal's ${caller}`} may do what the table says`,
         () =>
           Effect.gen(function* () {
-            const { socket } = yield* Doors
-            const operations = operationsOf(yield* served).filter(({ path }) =>
+            const { socket } = yield* HttpTestClients
+            const operations = listOperations(yield* served).filter(({ path }) =>
               path.startsWith("/admin/v1"),
             )
             for (const { id, method, path } of operations) {
@@ -54,7 +54,7 @@ describe("rights", () => {
                 ],
                 ...(["POST", "PUT", "PATCH"].includes(method) ? { body: "{" } : {}),
               })
-              const code = answer.status < 400 ? "" : errorOf(answer).code
+              const code = answer.status < 400 ? "" : errorBody(answer).code
               const may = rights[id]?.includes(caller) ?? false
               const isAdmitted = admitted(answer.status, code) || path === "/admin/v1/session"
               assert.strictEqual(isAdmitted, may, `${caller} ${id}: ${answer.status} ${code}`)

@@ -3,7 +3,7 @@ import { Store } from "@messaging-service/core"
 import type { Role, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { createHash, randomBytes } from "node:crypto"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 
 export const callers = ["operator", "owner", "administrator", "member"] as const
 
@@ -15,7 +15,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 export const aSession = (caller: Caller, workspaceId: number) =>
   Effect.gen(function* () {
     const store = (yield* Store).browserSessions
-    const { socket } = yield* Doors
+    const { socket } = yield* HttpTestClients
     if (caller === "operator") {
       const answer = yield* socket.call({
         method: "POST",

@@ -4,10 +4,10 @@ import { RealTime, sessionRequestsPerMinute, Store } from "@messaging-service/co
 import type { Role, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { createHash, randomBytes } from "node:crypto"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
-import { aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
+import { aNumber, aWorkspace, expectBody, operate } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { layerService, operatorToken, publicUrl } from "../Service.ts"
 import type { ServiceParts } from "../Service.ts"
 
@@ -22,23 +22,27 @@ const layerSessions = (settings: ServiceParts["settings"] = {}) => layerService(
 const path = "/admin/v1/session"
 const root = "/admin/v1/workspaces"
 
-const ask = (call: Call) => Effect.flatMap(Doors, ({ socket }) => socket.call(call))
+const request = (call: Call) => Effect.flatMap(HttpTestClients, ({ socket }) => socket.call(call))
 
 /** Of a page of the dashboard. */
 const sameOrigin = ["sec-fetch-site", "same-origin"] as const
 
-const cookieOf = (header: string | undefined): string => header?.split(";")[0] ?? ""
+const getCookie = (header: string | undefined): string => header?.split(";")[0] ?? ""
 
-const signIn = (json: unknown) => ask({ method: "POST", path, json })
+const signIn = (json: unknown) => request({ method: "POST", path, json })
 
 const anOperator = Effect.map(signIn({ token: operatorToken }), ({ headers }) =>
-  cookieOf(headers["set-cookie"]),
+  getCookie(headers["set-cookie"]),
 )
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** The code of a link into a workspace's portal. */
-const aCode = (workspace: Made, role: Role, overrides: { readonly codeExpiresAt?: number } = {}) =>
+const aCode = (
+  workspace: Created,
+  role: Role,
+  overrides: { readonly codeExpiresAt?: number } = {},
+) =>
   Effect.gen(function* () {
     const store = (yield* Store).browserSessions
     const code = randomBytes(32).toString("hex")
@@ -59,15 +63,15 @@ const aCode = (workspace: Made, role: Role, overrides: { readonly codeExpiresAt?
     return code
   })
 
-const aPortal = (workspace: Made, role: Role) =>
+const aPortal = (workspace: Created, role: Role) =>
   Effect.gen(function* () {
     const answer = yield* signIn({ code: yield* aCode(workspace, role) })
     assert.strictEqual(answer.status, 200, answer.text)
-    return cookieOf(answer.headers["set-cookie"])
+    return getCookie(answer.headers["set-cookie"])
   })
 
 const withCookie = (cookie: string, { headers = [], ...call }: Call) =>
-  ask({ ...call, headers: [["cookie", cookie], sameOrigin, ...headers] })
+  request({ ...call, headers: [["cookie", cookie], sameOrigin, ...headers] })
 
 layer(layerSessions())("browser sessions", (it) => {
   it.effect("one browser holds an operator's and a portal's, and its pages name theirs", () =>
@@ -76,8 +80,8 @@ layer(layerSessions())("browser sessions", (it) => {
       const operator = yield* anOperator
       const code = yield* aCode(shop, "member")
       const headers = [["cookie", operator], sameOrigin] as const
-      const signedIn = yield* ask({ method: "POST", path, json: { code }, headers })
-      const portal = cookieOf(signedIn.headers["set-cookie"])
+      const signedIn = yield* request({ method: "POST", path, json: { code }, headers })
+      const portal = getCookie(signedIn.headers["set-cookie"])
       assert.notStrictEqual(portal.split("=")[0], operator.split("=")[0])
       const both = `${operator}; ${portal}`
       const kindOf = (cookie: string, named?: string) =>
@@ -86,7 +90,7 @@ layer(layerSessions())("browser sessions", (it) => {
             path,
             headers: named === undefined ? [] : [["messaging-session", named]],
           }),
-          (answer) => bodyOf<{ session: { kind: string } | null }>(answer, 200).session?.kind,
+          (answer) => expectBody<{ session: { kind: string } | null }>(answer, 200).session?.kind,
         )
       assert.strictEqual(yield* kindOf(operator), "operator")
       assert.strictEqual(yield* kindOf(portal), "portal")
@@ -94,10 +98,10 @@ layer(layerSessions())("browser sessions", (it) => {
       assert.strictEqual(yield* kindOf(both, "portal"), "portal")
       assert.isUndefined(yield* kindOf(operator, "portal"))
       const list = { path: root, headers: [["messaging-session", "portal"]] } as const
-      assert.strictEqual(errorOf(yield* withCookie(both, list)).code, "operator_required")
+      assert.strictEqual(errorBody(yield* withCookie(both, list)).code, "operator_required")
       const leaves = { method: "DELETE", path, headers: list.headers } as const
       const left = yield* withCookie(both, leaves)
-      assert.strictEqual(cookieOf(left.headers["set-cookie"]), `${portal.split("=")[0]}=`)
+      assert.strictEqual(getCookie(left.headers["set-cookie"]), `${portal.split("=")[0]}=`)
       assert.strictEqual(yield* kindOf(both), "operator")
       assert.isUndefined(yield* kindOf(both, "portal"))
     }),
@@ -118,12 +122,12 @@ layer(layerSessions())("browser sessions", (it) => {
         telegram: false,
         return_url: null,
       }
-      assert.deepStrictEqual(bodyOf(answer, 200), session)
+      assert.deepStrictEqual(expectBody(answer, 200), session)
       assert.match(
         answer.headers["set-cookie"] ?? "",
         /^__Host-messaging-[0-9a-f]{6}=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict; Secure; Max-Age=43200$/,
       )
-      const cookie = cookieOf(answer.headers["set-cookie"])
+      const cookie = getCookie(answer.headers["set-cookie"])
       assert.deepStrictEqual((yield* withCookie(cookie, { path })).body, { session })
       assert.strictEqual((yield* withCookie(cookie, { path: root })).status, 200)
     }),
@@ -131,21 +135,21 @@ layer(layerSessions())("browser sessions", (it) => {
 
   it.effect("without a session the answer is null, and an ended one is refused", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual((yield* ask({ path })).body, { session: null })
+      assert.deepStrictEqual((yield* request({ path })).body, { session: null })
       const cookie = yield* anOperator
       const [name] = cookie.split("=")
       const signedOut = yield* withCookie(cookie, { method: "DELETE", path })
-      assert.deepStrictEqual(bodyOf(signedOut, 200), { signed_out: true })
+      assert.deepStrictEqual(expectBody(signedOut, 200), { signed_out: true })
       assert.match(signedOut.headers["set-cookie"] ?? "", new RegExp(`^${name}=; .*Max-Age=0$`))
       assert.deepStrictEqual((yield* withCookie(cookie, { path })).body, { session: null })
       for (const over of [cookie, `${name}=${"a".repeat(64)}`, `${name}=short`]) {
         const refused = yield* withCookie(over, { path: root })
         assert.strictEqual(refused.status, 401)
-        assert.strictEqual(errorOf(refused).code, "session_ended")
+        assert.strictEqual(errorBody(refused).code, "session_ended")
       }
-      assert.strictEqual(errorOf(yield* ask({ path: root })).code, "missing_operator_token")
-      const again = yield* ask({ method: "DELETE", path })
-      assert.deepStrictEqual(bodyOf(again, 200), { signed_out: true })
+      assert.strictEqual(errorBody(yield* request({ path: root })).code, "missing_operator_token")
+      const again = yield* request({ method: "DELETE", path })
+      assert.deepStrictEqual(expectBody(again, 200), { signed_out: true })
     }),
   )
 
@@ -153,7 +157,7 @@ layer(layerSessions())("browser sessions", (it) => {
     Effect.gen(function* () {
       const [first, second] = [yield* anOperator, yield* anOperator]
       const both = yield* withCookie(`${first}; ${second}`, { path: root })
-      assert.strictEqual(errorOf(both).code, "session_ended")
+      assert.strictEqual(errorBody(both).code, "session_ended")
       assert.strictEqual((yield* withCookie(`${first}; a=b; ${first}`, { path: root })).status, 200)
     }),
   )
@@ -162,8 +166,8 @@ layer(layerSessions())("browser sessions", (it) => {
     Effect.gen(function* () {
       const cookie = yield* anOperator
       const wrong = yield* withCookie(cookie, { path: root, token: "wrong" })
-      assert.strictEqual(errorOf(wrong).code, "invalid_operator_token")
-      const right = yield* ask({
+      assert.strictEqual(errorBody(wrong).code, "invalid_operator_token")
+      const right = yield* request({
         method: "POST",
         path: root,
         json: { name: "Shop" },
@@ -180,7 +184,7 @@ layer(layerSessions())("browser sessions", (it) => {
   it.effect("exactly one of token and code signs in, and signing in again ends the session", () =>
     Effect.gen(function* () {
       for (const json of [{}, { token: "a", code: "b" }, { token: 1 }, { tokens: "a" }]) {
-        assert.strictEqual(errorOf(yield* signIn(json)).code, "validation_failed")
+        assert.strictEqual(errorBody(yield* signIn(json)).code, "validation_failed")
       }
       const former = yield* anOperator
       const answer = yield* withCookie(former, {
@@ -189,7 +193,7 @@ layer(layerSessions())("browser sessions", (it) => {
         json: { token: operatorToken },
       })
       assert.strictEqual(answer.status, 200)
-      assert.strictEqual(errorOf(yield* withCookie(former, { path: root })).code, "session_ended")
+      assert.strictEqual(errorBody(yield* withCookie(former, { path: root })).code, "session_ended")
     }),
   )
 
@@ -197,7 +201,7 @@ layer(layerSessions())("browser sessions", (it) => {
     Effect.gen(function* () {
       const first = yield* anOperator
       yield* Effect.forEach(Array.from({ length: 20 }), () => anOperator)
-      assert.strictEqual(errorOf(yield* withCookie(first, { path: root })).code, "session_ended")
+      assert.strictEqual(errorBody(yield* withCookie(first, { path: root })).code, "session_ended")
     }),
   )
 })
@@ -225,9 +229,9 @@ layer(layerSessions())("requests of other sites", (it) => {
           { method: "PATCH", path: `${root}/1`, body: "" },
           { method: "DELETE", path },
         ]) {
-          const answer = yield* ask({ ...call, headers: [["cookie", cookie], ...headers] })
+          const answer = yield* request({ ...call, headers: [["cookie", cookie], ...headers] })
           assert.strictEqual(answer.status, 403, answer.text)
-          assert.strictEqual(errorOf(answer).code, "cross_site_request")
+          assert.strictEqual(errorBody(answer).code, "cross_site_request")
         }
         assert.strictEqual((yield* withCookie(cookie, { path: root })).status, 200)
       }),
@@ -236,13 +240,13 @@ layer(layerSessions())("requests of other sites", (it) => {
 
   it.effect("another site cannot sign a browser in", () =>
     Effect.gen(function* () {
-      const answer = yield* ask({
+      const answer = yield* request({
         method: "POST",
         path,
         json: { token: operatorToken },
         headers: [["origin", "https://evil.example"]],
       })
-      assert.strictEqual(errorOf(answer).code, "cross_site_request")
+      assert.strictEqual(errorBody(answer).code, "cross_site_request")
     }),
   )
 
@@ -250,7 +254,7 @@ layer(layerSessions())("requests of other sites", (it) => {
     Effect.gen(function* () {
       const cookie = yield* anOperator
       for (const origin of [publicUrl, "http://127.0.0.1"]) {
-        const answer = yield* ask({
+        const answer = yield* request({
           method: "POST",
           path: root,
           json: { name: "Shop" },
@@ -281,11 +285,11 @@ layer(layerSessions())("wrong tokens and codes", (it) => {
       for (let at = 0; at < 30; at++) {
         const answer = yield* signIn(wrongs[at % 4])
         assert.strictEqual(answer.status, 401)
-        assert.strictEqual(errorOf(answer).code, codes[at % 4])
+        assert.strictEqual(errorBody(answer).code, codes[at % 4])
       }
       assert.strictEqual((yield* signIn({ code: "wrong" })).status, 429)
       for (const right of [{ code }, { token: operatorToken }]) {
-        assert.strictEqual(errorOf(yield* signIn(right)).code, "too_many_auth_failures")
+        assert.strictEqual(errorBody(yield* signIn(right)).code, "too_many_auth_failures")
       }
     }),
   )
@@ -303,7 +307,7 @@ layer(layerSessions())("the rate of a session", (it) => {
       )
       for (const each of [path, root]) {
         const answer = yield* withCookie(cookie, { path: each })
-        assert.strictEqual(errorOf(answer).code, "rate_limited")
+        assert.strictEqual(errorBody(answer).code, "rate_limited")
         assert.strictEqual(answer.headers["retry-after"], "60")
       }
       assert.strictEqual((yield* withCookie(yield* anOperator, { path: root })).status, 200)
@@ -327,14 +331,14 @@ describe("a portal", () => {
         assert.strictEqual((yield* withCookie(cookie, { path: `${root}/${shop.id}` })).status, 200)
         for (const id of [other.id, 999_999, "x"]) {
           const answer = yield* withCookie(cookie, { path: `${root}/${id}/numbers` })
-          assert.strictEqual(errorOf(answer).code, "workspace_not_found")
+          assert.strictEqual(errorBody(answer).code, "workspace_not_found")
         }
         for (const call of [
           { path: root },
           { method: "PATCH", path: `${root}/${shop.id}`, json: { name: "Mine" } },
           { path: "/admin/v1/simulator/clock" },
         ]) {
-          assert.strictEqual(errorOf(yield* withCookie(cookie, call)).code, "operator_required")
+          assert.strictEqual(errorBody(yield* withCookie(cookie, call)).code, "operator_required")
         }
       }),
     )
@@ -352,7 +356,7 @@ describe("a portal", () => {
           })
         assert.strictEqual((yield* change({ label: "Front desk" })).status, 200)
         for (const json of [{ pacing: null }, { label: "x", proxy_url: null }]) {
-          assert.strictEqual(errorOf(yield* change(json)).code, "operator_required")
+          assert.strictEqual(errorBody(yield* change(json)).code, "operator_required")
         }
       }),
     )
@@ -365,7 +369,7 @@ describe("a portal", () => {
           path: `${root}/${shop.id}/keys`,
           headers: [["acting-role", "owner"]],
         })
-        assert.strictEqual(errorOf(keys).code, "role_required")
+        assert.strictEqual(errorBody(keys).code, "role_required")
         const numbers = yield* withCookie(cookie, { path: `${root}/${shop.id}/numbers` })
         assert.strictEqual(numbers.status, 200)
       }),
@@ -376,26 +380,26 @@ describe("a portal", () => {
         const shop = yield* aWorkspace()
         const links = `${root}/${shop.id}/portal-sessions`
         const json = { role: "owner", expires_in: 600, return_url: "https://shop.example/" }
-        const made = bodyOf<Made & { readonly url: string }>(
+        const created = expectBody<Created & { readonly url: string }>(
           yield* operate({ method: "POST", path: links, json }),
           201,
         )
         const [, code] =
-          /^https:\/\/messages\.test\/portal#code=([0-9a-f]{64})$/.exec(made.url) ?? []
+          /^https:\/\/messages\.test\/portal#code=([0-9a-f]{64})$/.exec(created.url) ?? []
         const answer = yield* signIn({ code })
-        assert.deepInclude(bodyOf<object>(answer, 200), {
+        assert.deepInclude(expectBody<object>(answer, 200), {
           kind: "portal",
           role: "owner",
           expires_at: "1970-01-01T00:10:00Z",
           return_url: "https://shop.example/",
         })
-        assert.strictEqual(errorOf(yield* signIn({ code })).code, "invalid_portal_code")
-        const cookie = cookieOf(answer.headers["set-cookie"])
+        assert.strictEqual(errorBody(yield* signIn({ code })).code, "invalid_portal_code")
+        const cookie = getCookie(answer.headers["set-cookie"])
         const listed = yield* withCookie(cookie, { path: links })
-        assert.deepStrictEqual(bodyOf(listed, 200), {
+        assert.deepStrictEqual(expectBody(listed, 200), {
           data: [
             {
-              id: made.id,
+              id: created.id,
               role: "owner",
               return_url: "https://shop.example/",
               created_at: "1970-01-01T00:00:00Z",
@@ -407,10 +411,10 @@ describe("a portal", () => {
           ],
           next_cursor: null,
         })
-        const revoked = yield* operate({ method: "DELETE", path: `${links}/${made.id}` })
-        assert.deepStrictEqual(bodyOf(revoked, 200), { id: made.id, revoked: true })
+        const revoked = yield* operate({ method: "DELETE", path: `${links}/${created.id}` })
+        assert.deepStrictEqual(expectBody(revoked, 200), { id: created.id, revoked: true })
         const over = yield* withCookie(cookie, { path: links })
-        assert.strictEqual(errorOf(over).code, "session_ended")
+        assert.strictEqual(errorBody(over).code, "session_ended")
       }),
     )
 
@@ -436,7 +440,7 @@ describe("a portal", () => {
             json: { role: "owner", return_url: returnUrl },
           })
           assert.strictEqual(answer.status, 400, answer.text)
-          assert.deepInclude(errorOf(answer), { code: "validation_failed", field: "return_url" })
+          assert.deepInclude(errorBody(answer), { code: "validation_failed", field: "return_url" })
         }),
       )
     }
@@ -444,13 +448,13 @@ describe("a portal", () => {
     it.effect("leads back to an address as it was given", () =>
       Effect.gen(function* () {
         const { id } = yield* aWorkspace()
-        for (const given of ["HTTPS://Shop.example:8443/a b?x=1#y", "https://[2001:db8::1]"]) {
+        for (const text of ["HTTPS://Shop.example:8443/a b?x=1#y", "https://[2001:db8::1]"]) {
           const answer = yield* operate({
             method: "POST",
             path: `${root}/${id}/portal-sessions`,
-            json: { role: "owner", return_url: given },
+            json: { role: "owner", return_url: text },
           })
-          assert.deepInclude(bodyOf<object>(answer, 201), { return_url: given })
+          assert.deepInclude(expectBody<object>(answer, 201), { return_url: text })
         }
       }),
     )
@@ -462,9 +466,9 @@ describe("a portal", () => {
         const change = { path: `${root}/${shop.id}`, json: { account_disabled: true } }
         assert.strictEqual((yield* operate({ method: "PATCH", ...change })).status, 200)
         const answer = yield* withCookie(cookie, { path: `${root}/${shop.id}` })
-        assert.strictEqual(errorOf(answer).code, "session_ended")
+        assert.strictEqual(errorBody(answer).code, "session_ended")
         const code = yield* aCode(shop, "member")
-        assert.strictEqual(errorOf(yield* signIn({ code })).code, "invalid_portal_code")
+        assert.strictEqual(errorBody(yield* signIn({ code })).code, "invalid_portal_code")
       }),
     )
   })
@@ -474,10 +478,10 @@ layer(layerSessions({ operatorToken: null }))("the port of the customers", (it) 
   it.effect("admits portals alone, and compares no token", () =>
     Effect.gen(function* () {
       for (let at = 0; at < 40; at++) {
-        const answer = yield* ask({ path: root, token: operatorToken })
-        assert.strictEqual(errorOf(answer).code, "invalid_operator_token")
+        const answer = yield* request({ path: root, token: operatorToken })
+        assert.strictEqual(errorBody(answer).code, "invalid_operator_token")
         const signing = yield* signIn({ token: operatorToken })
-        assert.strictEqual(errorOf(signing).code, "invalid_operator_token")
+        assert.strictEqual(errorBody(signing).code, "invalid_operator_token")
       }
     }),
   )
@@ -498,9 +502,9 @@ layer(layerSessions({ operatorToken: null }))("the port of the customers", (it) 
         },
         20,
       )
-      const name = cookieOf((yield* ask({ method: "DELETE", path })).headers["set-cookie"])
+      const name = getCookie((yield* request({ method: "DELETE", path })).headers["set-cookie"])
       const answer = yield* withCookie(`${name}${id}`, { path: root })
-      assert.strictEqual(errorOf(answer).code, "session_ended")
+      assert.strictEqual(errorBody(answer).code, "session_ended")
     }),
   )
 })
@@ -532,7 +536,7 @@ layer(layerSessions({ dashboard: null }))("a service without a dashboard", (it) 
   it.effect("has no browser sessions", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* signIn({ token: operatorToken })).status, 404)
-      assert.strictEqual((yield* ask({ path: "/" })).status, 404)
+      assert.strictEqual((yield* request({ path: "/" })).status, 404)
       assert.strictEqual((yield* operate({ path: root })).status, 200)
     }),
   )

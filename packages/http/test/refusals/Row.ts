@@ -4,9 +4,9 @@
  */
 import type { Store } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { Call, Doors } from "../Doors.ts"
+import type { Call, HttpTestClients } from "../HttpTestClients.ts"
 import type { Placed } from "../openapi/Document.ts"
-import type { Made } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { operatorToken } from "../Service.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
 
@@ -18,7 +18,7 @@ export interface Change {
   /** In place of the key or the operator's token; null sends none. */
   readonly credentials?: string | null
   readonly cookie?: string
-  readonly workspace?: Made
+  readonly workspace?: Created
   /** The ids in the path, from the last one to the first. Default: one that nothing has. */
   readonly ids?: ReadonlyArray<number>
   /** The path names what exists. */
@@ -32,7 +32,7 @@ export interface Change {
   readonly headers?: Call["headers"]
 }
 
-export type Making<A> = Effect.Effect<A, never, Doors | Store>
+export type Making<A> = Effect.Effect<A, never, HttpTestClients | Store>
 
 export interface Row {
   /** Default: all operations that name the code and are in no other row of it. */
@@ -40,13 +40,13 @@ export interface Row {
   readonly changes: Making<(operation: Placed) => Making<Change>>
 }
 
-const making = <A>(made: A | Making<A>): Making<A> =>
-  Effect.isEffect(made) ? (made as Making<A>) : Effect.succeed(made)
+const creating = <A>(created: A | Making<A>): Making<A> =>
+  Effect.isEffect(created) ? (created as Making<A>) : Effect.succeed(created)
 
 /** The same change of every operation; what it needs is made once. */
 export const once = (change: Change | Making<Change>, ...of: ReadonlyArray<string>): Row => ({
   of: of.length === 0 ? undefined : of,
-  changes: Effect.map(making(change), (made) => () => Effect.succeed(made)),
+  changes: Effect.map(creating(change), (created) => () => Effect.succeed(created)),
 })
 
 /** A change of each operation, with what it needs. */
@@ -55,7 +55,7 @@ export const each = (
   ...of: ReadonlyArray<string>
 ): Row => ({
   of: of.length === 0 ? undefined : of,
-  changes: Effect.succeed((operation: Placed) => making(change(operation))),
+  changes: Effect.succeed((operation: Placed) => creating(change(operation))),
 })
 
 /** One change for version 2 and another for the operator API. */
@@ -70,14 +70,14 @@ export const byPart = (v2: Making<Change>, operator: Making<Change>): Row => ({
 })
 
 /** Of version 2, whose operations exist in a workspace too. */
-export const nameOf = ({ id }: Pick<Placed, "id">): string =>
+export const toName = ({ id }: Pick<Placed, "id">): string =>
   id === "linkNumber" ? "connectNumber" : id.replace("Workspace", "")
 
 const isV2 = ({ part }: Pick<Placed, "part">): boolean => part === "v2"
 
 export const takesFile = ({ bodies }: Placed): boolean => "multipart/form-data" in bodies
 
-const exampleOf = ({ bodies }: Placed): object | undefined =>
+const findExample = ({ bodies }: Placed): object | undefined =>
   Object.values(bodies["application/json"]?.examples ?? {})[0]?.value as object | undefined
 
 /** No record has it. */
@@ -85,7 +85,7 @@ export const nothing = 987_654
 
 /** What a request is about unless its change says otherwise. */
 export interface Usual {
-  readonly workspace: Made
+  readonly workspace: Created
   readonly token: string
   /** By the name in a path, such as `webhook_id`, of all that a request can be about. */
   readonly ids: Readonly<Record<string, number>>
@@ -94,11 +94,11 @@ export interface Usual {
 /** The name of a path's `{id}` in version 2: that in the path of a workspace. */
 const nameAfter: Readonly<Record<string, string>> = { "number-checks": "check_id" }
 
-const pathOf = (
+const toPath = (
   { part, path }: Placed,
   { exists, ids = [] }: Change,
   { ids: existing }: Usual,
-  workspace: Made,
+  workspace: Created,
 ): string => {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toReversed()
   const [, collection = ""] = /([\w-]+)\/\{id\}/.exec(path) ?? []
@@ -109,33 +109,33 @@ const pathOf = (
   })
 }
 
-const contentOf = (
+const toContent = (
   operation: Placed,
   { body, instead, json }: Change,
 ): Pick<Call, "body" | "headers" | "json"> => {
   if (body !== undefined) return body === null ? {} : { body }
   if (takesFile(operation)) return { body: form([aPart()]), headers: [multipart] }
-  const example = exampleOf(operation)
+  const example = findExample(operation)
   return example === undefined ? {} : { json: instead ?? { ...example, ...json } }
 }
 
-const tokenOf = (operation: Placed, change: Change, usual: Usual): string | null => {
+const findToken = (operation: Placed, change: Change, usual: Usual): string | null => {
   const { cookie, credentials, token = usual.token } = change
   if (credentials !== undefined) return credentials
   return cookie === undefined ? (isV2(operation) ? token : operatorToken) : null
 }
 
-export const requestOf = (operation: Placed, change: Change, usual: Usual): Call => {
+export const makeRequest = (operation: Placed, change: Change, usual: Usual): Call => {
   const { cookie, headers = [], query, workspace = usual.workspace } = change
   const entries = [
     ...(operation.id === "streamNews" ? [`workspace_id=${workspace.id}`] : []),
     ...(query === undefined ? [] : [query]),
   ]
-  const { headers: ofContent = [], ...content } = contentOf(operation, change)
-  const token = tokenOf(operation, change, usual)
+  const { headers: ofContent = [], ...content } = toContent(operation, change)
+  const token = findToken(operation, change, usual)
   return {
     method: operation.method,
-    path: `${pathOf(operation, change, usual, workspace)}${entries.length === 0 ? "" : "?"}${entries.join("&")}`,
+    path: `${toPath(operation, change, usual, workspace)}${entries.length === 0 ? "" : "?"}${entries.join("&")}`,
     ...(token === null ? {} : { token }),
     ...content,
     headers: [

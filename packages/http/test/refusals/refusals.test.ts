@@ -8,12 +8,12 @@ import { Admission, BrowserSessions, RealTime, StoreUnavailable } from "@messagi
 import type { Code } from "@messaging-service/core"
 import { layerLogin } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
-import { operationsOf, served, undocumented } from "../openapi/Document.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import { listOperations, served, undocumented } from "../openapi/Document.ts"
 import type { DocumentObject, Placed } from "../openapi/Document.ts"
 import { everyone, rights } from "../operator/rights.ts"
 import { layerService } from "../Service.ts"
-import { nameOf, requestOf } from "./Row.ts"
+import { toName, makeRequest } from "./Row.ts"
 import type { Row } from "./Row.ts"
 import { aShop, rows, rowsOfFaults, rowsWithoutTelegram } from "./rows.ts"
 
@@ -33,8 +33,8 @@ interface Pair {
   readonly status: number
 }
 
-const pairsOf = (document: DocumentObject): ReadonlyArray<Pair> =>
-  operationsOf(document)
+const getPairs = (document: DocumentObject): ReadonlyArray<Pair> =>
+  listOperations(document)
     .filter(({ part }) => part === "v2" || part === "operator" || part === "emulator")
     .flatMap((operation) =>
       Object.entries(operation.responses).flatMap(([status, { codes }]) =>
@@ -45,15 +45,15 @@ const pairsOf = (document: DocumentObject): ReadonlyArray<Pair> =>
     )
 
 /** The row of its operation alone, or the one of all others. */
-const rowOf = ({ code, operation }: Pick<Pair, "code" | "operation">): Row | undefined => {
+const findRow = ({ code, operation }: Pick<Pair, "code" | "operation">): Row | undefined => {
   const found = all[code] ?? []
   return (
-    found.find(({ of }) => of?.includes(nameOf(operation))) ??
+    found.find(({ of }) => of?.includes(toName(operation))) ??
     found.find(({ of }) => of === undefined)
   )
 }
 
-const storeGone = new StoreUnavailable({ operation: "admit", cause: "gone" })
+const storeUnavailable = new StoreUnavailable({ operation: "admit", cause: "gone" })
 const storeBusy = new StoreUnavailable({ operation: "list", cause: "busy", retryAfter: 2 })
 
 const isGone = (secret: string) => secret.endsWith("gone") || /^a{64}$/.test(secret)
@@ -74,11 +74,11 @@ const layerFaults = Layer.effectContext(
     const failing =
       <Args extends ReadonlyArray<unknown>, A, E>(
         call: (...args: Args) => Effect.Effect<A, E>,
-        secretOf: (...args: Args) => string | undefined,
+        getSecret: (...args: Args) => string | undefined,
       ) =>
       (...args: Args): Effect.Effect<A, E | StoreUnavailable> => {
-        const secret = secretOf(...args) ?? ""
-        if (isGone(secret)) return Effect.fail(storeGone)
+        const secret = getSecret(...args) ?? ""
+        if (isGone(secret)) return Effect.fail(storeUnavailable)
         return isBusy(secret) ? Effect.fail(storeBusy) : call(...args)
       }
     return Context.make(Admission, {
@@ -109,29 +109,29 @@ let addresses = 0
 
 /** Calls each operation that names the code. */
 const provoked = Effect.fnUntraced(function* provoked(code: Code) {
-  const { socket } = yield* Doors
+  const { socket } = yield* HttpTestClients
   const document = yield* served
-  const problemsOf = undocumented(document)
+  const findProblems = undocumented(document)
   const usual = yield* aShop
-  const made = new Map<Row, Effect.Success<Row["changes"]>>()
+  const created = new Map<Row, Effect.Success<Row["changes"]>>()
   const wrong: Array<string> = []
-  for (const { operation, status, ...pair } of pairsOf(document)) {
+  for (const { operation, status, ...pair } of getPairs(document)) {
     if (pair.code !== code) continue
-    const row = rowOf({ code, operation })
+    const row = findRow({ code, operation })
     assert.isDefined(row, `${operation.id}: ${code}`)
-    const changes = made.get(row) ?? (yield* row.changes)
-    made.set(row, changes)
+    const changes = created.get(row) ?? (yield* row.changes)
+    created.set(row, changes)
     const change = yield* changes(operation)
-    const request = requestOf(operation, change, usual)
+    const request = makeRequest(operation, change, usual)
     // Wrong keys are counted by address.
     const address = ["x-forwarded-for", `10.0.${addresses >> 8}.${addresses++ & 255}`] as const
     const call = { ...request, headers: [address, ...(request.headers ?? [])] }
     const answer = yield* socket.call(call)
-    const refused = answer.status < 400 ? undefined : errorOf(answer)
+    const refused = answer.status < 400 ? undefined : errorBody(answer)
     const got = [answer.status, refused?.code, refused?.field].join(" ")
     const want = [status, code, change.field].join(" ")
     if (got !== want) wrong.push(`${operation.id}: ${got} for ${want}: ${refused?.message}`)
-    wrong.push(...problemsOf(call, answer))
+    wrong.push(...findProblems(call, answer))
     const header = headerOf[code] ?? headerOf[status]
     if (header !== undefined) assert.property(answer.headers, header, `${operation.id}: ${code}`)
   }
@@ -144,15 +144,15 @@ describe("refusals", () => {
     (it) => {
       it.effect("each have a row, and each row is of a refusal", () =>
         Effect.gen(function* () {
-          const pairs = pairsOf(yield* served)
-          const missing = pairs.filter((pair) => rowOf(pair) === undefined)
+          const pairs = getPairs(yield* served)
+          const missing = pairs.filter((pair) => findRow(pair) === undefined)
           assert.deepStrictEqual(
             missing.map(({ code, operation }) => `${operation.id}: ${code}`),
             [],
           )
-          const used = new Set(pairs.map(rowOf))
+          const used = new Set(pairs.map(findRow))
           const names = (code: string) =>
-            pairs.filter((pair) => pair.code === code).map(({ operation }) => nameOf(operation))
+            pairs.filter((pair) => pair.code === code).map(({ operation }) => toName(operation))
           for (const [code, list] of Object.entries(all)) {
             for (const row of list) {
               assert.isTrue(used.has(row), `no operation is refused with this row of ${code}`)

@@ -6,8 +6,8 @@ import { sessionRequestsPerMinute, Store } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import type { Placed } from "../openapi/Document.ts"
 import { owners, rights } from "../operator/rights.ts"
 import {
@@ -19,27 +19,27 @@ import {
   aSender,
   aText,
   aWorkspace,
-  bodyOf,
+  expectBody,
   change as changeWorkspace,
   operate,
   revoke,
   settle,
 } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { operatorToken } from "../Service.ts"
 import { path as messages, post, send } from "../v2/Asking.ts"
 import { multipart, upload } from "../v2/Uploading.ts"
-import { byPart, each, nameOf, nothing, once, takesFile } from "./Row.ts"
+import { byPart, each, toName, nothing, once, takesFile } from "./Row.ts"
 import type { Change, Making, Row } from "./Row.ts"
 
 type Rows = Readonly<Partial<Record<Code, ReadonlyArray<Row>>>>
 
-const inWorkspace = ({ id }: Made, path: string) => `/admin/v1/workspaces/${id}/${path}`
+const inWorkspace = ({ id }: Created, path: string) => `/admin/v1/workspaces/${id}/${path}`
 
 /** A record made by an operator in a workspace. */
-const create = (workspace: Made, path: string, json: object, status = 201) =>
+const create = (workspace: Created, path: string, json: object, status = 201) =>
   Effect.map(operate({ method: "POST", path: inWorkspace(workspace, path), json }), (answer) =>
-    bodyOf<Made>(answer, status),
+    expectBody<Created>(answer, status),
   )
 
 /** A workspace with these fields, and a key to its one number. */
@@ -60,8 +60,8 @@ const anEndpoint = Effect.gen(function* () {
 const aStopped = Effect.gen(function* () {
   const { token, workspace } = yield* aSender()
   const maker = yield* aKey(workspace)
-  const made = yield* post(maker.key, endpoint, "/api/v2/webhooks")
-  const { id } = bodyOf<Made>(made, 201)
+  const created = yield* post(maker.key, endpoint, "/api/v2/webhooks")
+  const { id } = expectBody<Created>(created, 201)
   yield* revoke(workspace, maker)
   return { token, workspace, ids: [id] }
 })
@@ -112,21 +112,21 @@ const sends = ["sendMessage", "sendBatch"]
 
 /** A reminder that a change is about; other operations need nothing. */
 const changed = (operation: Placed): Making<Change> =>
-  nameOf(operation) === "updateReminder" ? aReminder : Effect.succeed({})
+  toName(operation) === "updateReminder" ? aReminder : Effect.succeed({})
 
 const content = (json: object, field: string) => (operation: Placed) =>
   Effect.map(changed(operation), (about) => ({ ...about, field, json }))
 
 const to = (recipient: object) => (operation: Placed) => {
   const [name = ""] = Object.keys(recipient)
-  return nameOf(operation) === "sendBatch"
+  return toName(operation) === "sendBatch"
     ? { field: `to[0].${name}`, json: { to: [recipient] } }
     : content({ to: recipient }, `to.${name}`)(operation)
 }
 
 // Credentials
 
-const withToken = (workspace: Made, fields: Readonly<Record<string, unknown>> = {}) =>
+const withToken = (workspace: Created, fields: Readonly<Record<string, unknown>> = {}) =>
   Effect.map(aKey(workspace, fields), ({ key }) => ({ workspace, token: key }))
 
 const sameOrigin = ["sec-fetch-site", "same-origin"] as const
@@ -134,9 +134,9 @@ const fromPage = [sameOrigin]
 
 const signIn = (json: object) =>
   Effect.gen(function* () {
-    const { socket } = yield* Doors
+    const { socket } = yield* HttpTestClients
     const answer = yield* socket.call({ method: "POST", path: "/admin/v1/session", json })
-    bodyOf(answer, 200)
+    expectBody(answer, 200)
     return answer.headers["set-cookie"]?.split(";")[0] ?? ""
   })
 
@@ -147,7 +147,7 @@ const withId = (cookie: string, digit: string) => `${cookie.split("=")[0]}=${dig
 const aPortal = Effect.gen(function* () {
   const workspace = yield* aWorkspace()
   const link = yield* create(workspace, "portal-sessions", { role: "owner" })
-  const code = (link as Made & { readonly url: string }).url.split("code=")[1]
+  const code = (link as Created & { readonly url: string }).url.split("code=")[1]
   return { workspace, cookie: yield* signIn({ code }), headers: fromPage }
 })
 
@@ -155,7 +155,7 @@ const aPortal = Effect.gen(function* () {
 const suspected = (path: string, change: Change): Making<Change> =>
   Effect.gen(function* () {
     const headers = [["x-forwarded-for", "203.0.113.7"]] as const
-    const { socket } = yield* Doors
+    const { socket } = yield* HttpTestClients
     yield* Effect.replicateEffect(socket.call({ path, token: "wrong", headers }), 30)
     return { ...change, headers }
   })
@@ -182,9 +182,9 @@ const credentials: Rows = {
   api_key_expired: [
     once(
       Effect.gen(function* () {
-        const made = yield* withToken(yield* aWorkspace(), { expires_in: "30d" })
+        const created = yield* withToken(yield* aWorkspace(), { expires_in: "30d" })
         yield* TestClock.adjust("30 days")
-        return made
+        return created
       }),
     ),
   ],
@@ -210,13 +210,13 @@ const credentials: Rows = {
     byPart(
       Effect.gen(function* () {
         const { token } = yield* aSender()
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         yield* Effect.replicateEffect(socket.call({ path: "/api/v2/me", token }), 60)
         return { token }
       }),
       Effect.gen(function* () {
         const cookie = yield* anOperator
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const read = socket.call({ path: "/admin/v1/session", headers: [["cookie", cookie]] })
         yield* Effect.replicateEffect(read, sessionRequestsPerMinute)
         return { cookie, headers: fromPage }
@@ -226,7 +226,7 @@ const credentials: Rows = {
   missing_scope: [
     each((operation) =>
       Effect.gen(function* () {
-        const scopes = nameOf(operation).includes("Media") ? ["numbers"] : ["media"]
+        const scopes = toName(operation).includes("Media") ? ["numbers"] : ["media"]
         return yield* withToken(yield* aWorkspace(), { scopes })
       }),
     ),
@@ -281,13 +281,13 @@ const reading: Rows = {
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender()
         const headers = keyed("used")
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const calls: ReadonlyArray<Call> = [
           { path: messages, token },
           { path: inWorkspace(workspace, "messages"), token: operatorToken },
         ]
         for (const call of calls) {
-          bodyOf(yield* socket.call({ method: "POST", json: aText, headers, ...call }), 202)
+          expectBody(yield* socket.call({ method: "POST", json: aText, headers, ...call }), 202)
         }
         return { token, workspace, headers }
       }),
@@ -392,16 +392,16 @@ const fields: Rows = {
 
 // What the workspace has
 
-const plan = (given: Parameters<typeof aPlan>[0]) =>
-  ofWorkspace({ workspace: { plan: aPlan(given) } })
+const plan = (input: Parameters<typeof aPlan>[0]) =>
+  ofWorkspace({ workspace: { plan: aPlan(input) } })
 
 /** A key that is limited to another number than the workspace's first, and a reminder that it sees. */
 const aLimitedKey = Effect.gen(function* () {
   const { number, workspace } = yield* aSender()
   const { id: from } = yield* aNumber(workspace)
   const { id } = yield* create(workspace, "reminders", { ...reminder, from })
-  const made = yield* withToken(workspace, { number_ids: [from] })
-  return { ...made, ids: [id], number: number.id }
+  const created = yield* withToken(workspace, { number_ids: [from] })
+  return { ...created, ids: [id], number: number.id }
 })
 
 const aDisconnected = Effect.gen(function* () {
@@ -443,7 +443,7 @@ const state: Rows = {
         const { id } = yield* upload(token)
         const account = yield* aNumber(workspace, { platform: "telegram" })
         const media = { media_id: id }
-        const recipients = nameOf(operation) === "sendBatch" ? [aText.to] : aText.to
+        const recipients = toName(operation) === "sendBatch" ? [aText.to] : aText.to
         const json = { from: account.id, to: recipients, media, text: "x".repeat(1025) }
         return { token, workspace, json, field: "text" }
       }),
@@ -456,7 +456,7 @@ const state: Rows = {
         const json = { send_at: "2099-01-31T09:00:00Z" }
         const recipients = Array.from({ length: 1000 }, () => aText.to)
         const batch = yield* post(token, { ...aText, ...json, to: recipients }, `${messages}/batch`)
-        bodyOf(batch, 202)
+        expectBody(batch, 202)
         return { token, workspace, json }
       }),
     ),
@@ -476,9 +476,9 @@ const state: Rows = {
     each(
       () =>
         Effect.gen(function* () {
-          const made = yield* aReminder
-          yield* changeWorkspace(made.workspace, { plan: aPlan({ reminders: false }) })
-          return { ...made, instead: { active: true } }
+          const created = yield* aReminder
+          yield* changeWorkspace(created.workspace, { plan: aPlan({ reminders: false }) })
+          return { ...created, instead: { active: true } }
         }),
       "updateReminder",
     ),
@@ -561,9 +561,9 @@ const state: Rows = {
   webhook_limit_reached: [
     once(
       Effect.gen(function* () {
-        const made = yield* aStopped
-        yield* Effect.replicateEffect(create(made.workspace, "webhooks", endpoint), 5)
-        return made
+        const created = yield* aStopped
+        yield* Effect.replicateEffect(create(created.workspace, "webhooks", endpoint), 5)
+        return created
       }),
     ),
   ],
@@ -572,7 +572,7 @@ const state: Rows = {
     once(
       Effect.gen(function* () {
         const clock = yield* operate({ path: "/admin/v1/simulator/clock" })
-        const { now } = bodyOf<{ readonly now: string }>(clock, 200)
+        const { now } = expectBody<{ readonly now: string }>(clock, 200)
         return { ...(yield* aStopped), json: { since: now } }
       }),
       "recoverEvents",
@@ -583,7 +583,7 @@ const state: Rows = {
       Effect.gen(function* () {
         const { token } = yield* aSender()
         const restored = { method: "POST", path: "/admin/v1/store/restored", json: {} }
-        bodyOf(yield* operate(restored), 200)
+        expectBody(yield* operate(restored), 200)
         yield* send(token)
         return {}
       }),

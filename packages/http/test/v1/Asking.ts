@@ -1,10 +1,10 @@
 /** Requests of version 1 in each kind of body, and their senders. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
-import type { Answer, Call } from "../Doors.ts"
-import { aKey, aKeyV1, aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
-import type { Made, MessageBody } from "../Records.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Answer, Call } from "../HttpTestClients.ts"
+import { aKey, aKeyV1, aNumber, aWorkspace, expectBody, operate } from "../Records.ts"
+import type { Created, MessageBody } from "../Records.ts"
 import { get } from "../v2/Asking.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
 import type { FormPart } from "../v2/Uploading.ts"
@@ -17,7 +17,7 @@ export type Kind = (typeof kinds)[number]
 /** The fields of a request; a form omits null and writes the rest as text. */
 export type Fields = Readonly<Record<string, unknown>>
 
-const entriesOf = (fields: Fields): ReadonlyArray<readonly [string, string]> =>
+const getEntries = (fields: Fields): ReadonlyArray<readonly [string, string]> =>
   Object.entries(fields).flatMap(([name, value]): ReadonlyArray<readonly [string, string]> =>
     value === null || value === undefined ? [] : [[name, String(value)]],
   )
@@ -29,7 +29,7 @@ export const bodyAs = (kind: Kind, fields: Fields): Partial<Call> => {
     case "form":
       return {
         headers: [["content-type", "application/x-www-form-urlencoded"]],
-        body: new URLSearchParams(Object.fromEntries(entriesOf(fields))).toString(),
+        body: new URLSearchParams(Object.fromEntries(getEntries(fields))).toString(),
       }
     case "multipart":
       return withFile(fields, [])
@@ -43,7 +43,11 @@ export const withFile = (
 ): Partial<Call> => ({
   headers: [multipart],
   body: form([
-    ...entriesOf(fields).map(([name, value]): FormPart => ({ name, fileName: null, bytes: value })),
+    ...getEntries(fields).map(([name, value]): FormPart => ({
+      name,
+      fileName: null,
+      bytes: value,
+    })),
     ...files.map(aPart),
   ]),
 })
@@ -51,11 +55,11 @@ export const withFile = (
 export const at = (operation: string): string => `/api/v1/${operation}`
 
 export const call = (operation: string, overrides: Partial<Call>) =>
-  Effect.flatMap(Doors, ({ socket }) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
     socket.call({ method: "POST", path: at(operation), ...overrides }),
   )
 
-export const ask = (operation: string, fields: Fields, kind: Kind = "JSON") =>
+export const request = (operation: string, fields: Fields, kind: Kind = "JSON") =>
   call(operation, bodyAs(kind, fields))
 
 export type Credentials = {
@@ -64,16 +68,16 @@ export type Credentials = {
 }
 
 export interface Client {
-  readonly workspace: Made
-  readonly number: Made & { readonly phone: string }
-  readonly key: Made
+  readonly workspace: Created
+  readonly number: Created & { readonly phone: string }
+  readonly key: Created
   readonly credentials: Credentials
 }
 
-const clientIdOf = (workspace: Made) =>
+const readClientId = (workspace: Created) =>
   Effect.map(
     operate({ path: `/admin/v1/workspaces/${workspace.id}` }),
-    (answer) => bodyOf<{ readonly client_id: number }>(answer, 200).client_id,
+    (answer) => expectBody<{ readonly client_id: number }>(answer, 200).client_id,
   )
 
 /** A workspace with a version 1 key and without a number. */
@@ -82,7 +86,7 @@ export const aLonelyClient = (fields: Fields = {}) =>
     const workspace = yield* aWorkspace(fields)
     const key = yield* aKeyV1(workspace)
     const credentials: Credentials = {
-      client_id: yield* clientIdOf(workspace),
+      client_id: yield* readClientId(workspace),
       api_key: key.key,
     }
     return { workspace, key, credentials }
@@ -91,7 +95,7 @@ export const aLonelyClient = (fields: Fields = {}) =>
 /** A workspace with one connected number and a version 1 key. */
 export const aClient = (
   fields: { readonly workspace?: Fields; readonly number?: Fields } = {},
-): Effect.Effect<Client, never, Doors> =>
+): Effect.Effect<Client, never, HttpTestClients> =>
   Effect.gen(function* () {
     const client = yield* aLonelyClient(fields.workspace)
     return { ...client, number: yield* aNumber(client.workspace, fields.number) }
@@ -100,10 +104,10 @@ export const aClient = (
 export const aText = { country_code: "1", phone: "5550001234", msg: "Hello" }
 
 /** The body of an answer with that status. */
-export const answered = <A>(answer: Answer, status = 200): A => bodyOf<A>(answer, status)
+export const answered = <A>(answer: Answer, status = 200): A => expectBody<A>(answer, status)
 
 /** Asserts a refusal of version 1: the status, and the text alone. */
-export const saysNo = (answer: Answer, status: number, message: string): void => {
+export const assertRefusedV1 = (answer: Answer, status: number, message: string): void => {
   assert.strictEqual(answer.status, status, answer.text)
   assert.deepStrictEqual(answer.body, { status: 0, message })
   assert.strictEqual(answer.headers["content-type"], "application/json")
@@ -121,7 +125,7 @@ export interface SentBody {
 /** Sends, and returns the new message's id. */
 export const sends = (credentials: Credentials, fields: Fields = {}, operation = "send_msg/") =>
   Effect.map(
-    ask(operation, { ...credentials, ...aText, ...fields }),
+    request(operation, { ...credentials, ...aText, ...fields }),
     (answer) => answered<SentBody>(answer).msg_id,
   )
 
@@ -129,11 +133,11 @@ export const sends = (credentials: Credentials, fields: Fields = {}, operation =
 export const onV2 = ({ workspace }: Pick<Client, "workspace">, id: number) =>
   Effect.gen(function* () {
     const { key } = yield* aKey(workspace)
-    return bodyOf<MessageBody>(yield* get(key, `/api/v2/messages/${id}`), 200)
+    return expectBody<MessageBody>(yield* get(key, `/api/v2/messages/${id}`), 200)
   })
 
 /** The names of an answer's fields, with their types. */
-export const shapeOf = (answer: Answer) =>
+export const toShape = (answer: Answer) =>
   Object.entries(answered<object>(answer)).map(([name, value]) => [name, typeof value])
 
 /** A client with a key of each version. */

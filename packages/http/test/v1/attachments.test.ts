@@ -8,7 +8,7 @@ import { Effect, Layer, Stream } from "effect"
 import { Disk } from "../Disk.ts"
 import { layerService } from "../Service.ts"
 import { aPlan, change } from "../Records.ts"
-import { aClient, aText, answered, ask, call, saysNo, withFile } from "./Asking.ts"
+import { aClient, aText, answered, request, call, assertRefusedV1, withFile } from "./Asking.ts"
 
 const limit = 1000
 
@@ -35,10 +35,10 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
         const { files } = yield* Disk
         answered(yield* sendFile(credentials, 600))
         const before = yield* files
-        saysNo(yield* sendFile(credentials, 401), 400, full)
+        assertRefusedV1(yield* sendFile(credentials, 401), 400, full)
         assert.deepStrictEqual(yield* files, before)
         answered(yield* sendFile(credentials, 400))
-        saysNo(yield* sendFile(credentials, 1), 400, full)
+        assertRefusedV1(yield* sendFile(credentials, 1), 400, full)
         const other = yield* aClient()
         answered(yield* sendFile(other.credentials, limit))
       }),
@@ -54,10 +54,10 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
           msg_type: 2,
           file_url: "https://example.com/a.bin",
         }
-        answered(yield* ask("send_msg/", link))
-        answered(yield* ask("send_msg/", link))
+        answered(yield* request("send_msg/", link))
+        answered(yield* request("send_msg/", link))
         const before = yield* files
-        saysNo(yield* ask("send_msg/", link), 400, full)
+        assertRefusedV1(yield* request("send_msg/", link), 400, full)
         assert.deepStrictEqual(yield* files, before)
       }),
     )
@@ -69,7 +69,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
         const upload = withFile(credentials, [{ bytes: bytes(5000) }])
         answered(yield* sendFile(credentials, limit))
         answered(yield* call("media/upload/", upload))
-        saysNo(yield* call("media/upload/", upload), 400, full)
+        assertRefusedV1(yield* call("media/upload/", upload), 400, full)
       }),
     )
 
@@ -77,7 +77,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
       Effect.gen(function* () {
         const { credentials, workspace } = yield* aClient()
         yield* change(workspace, { plan: null })
-        saysNo(yield* sendFile(credentials, limit), 400, "Not enough credits")
+        assertRefusedV1(yield* sendFile(credentials, limit), 400, "Not enough credits")
         const plan = aPlan({ messages_remaining: 1 })
         yield* change(workspace, { plan })
         answered(yield* sendFile(credentials, limit))

@@ -2,20 +2,20 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Disk } from "../Disk.ts"
-import { Doors } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aPart, boundary, form, multipart } from "../v2/Uploading.ts"
 import {
   aClient,
   aText,
   answered,
-  ask,
+  request,
   at,
   bodyAs,
   call,
   kinds,
-  saysNo,
+  assertRefusedV1,
   withFile,
 } from "./Asking.ts"
 import type { SentBody } from "./Asking.ts"
@@ -23,7 +23,7 @@ import type { SentBody } from "./Asking.ts"
 const json = ["content-type", "application/json"] as const
 const urlencoded = ["content-type", "application/x-www-form-urlencoded"] as const
 
-const formOf = (fields: Readonly<Record<string, string | number>>) =>
+const makeForm = (fields: Readonly<Record<string, string | number>>) =>
   Object.entries(fields)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join("&")
@@ -100,22 +100,22 @@ const tooLarge: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = [
 ]
 
 layer(layerService())("a body of version 1", (it) => {
-  for (const [what, given] of unreadable) {
+  for (const [what, overrides] of unreadable) {
     it.effect(`that is ${what} is \`Invalid JSON format\``, () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        for (const door of [socket, web]) {
-          const answer = yield* door.call({ method: "POST", path: at("me/"), ...given })
-          saysNo(answer, 400, "Invalid JSON format")
+        const { socket, web } = yield* HttpTestClients
+        for (const client of [socket, web]) {
+          const answer = yield* client.call({ method: "POST", path: at("me/"), ...overrides })
+          assertRefusedV1(answer, 400, "Invalid JSON format")
         }
       }),
     )
   }
 
-  for (const [what, given] of tooLarge) {
+  for (const [what, overrides] of tooLarge) {
     it.effect(`that is too large in ${what} is 413 \`Request too large\``, () =>
       Effect.gen(function* () {
-        saysNo(yield* call("me/", given), 413, "Request too large")
+        assertRefusedV1(yield* call("me/", overrides), 413, "Request too large")
       }),
     )
   }
@@ -125,7 +125,7 @@ layer(layerService())("a body of version 1", (it) => {
       const { credentials } = yield* aClient()
       const body = JSON.stringify(credentials).padEnd(mebibyte)
       assert.strictEqual((yield* call("me/", { headers: [json], body })).status, 200)
-      const fields = `${formOf({ ...credentials })}&rest=`
+      const fields = `${makeForm({ ...credentials })}&rest=`
       const padded = fields.padEnd(mebibyte, "x")
       assert.strictEqual((yield* call("me/", { headers: [urlencoded], body: padded })).status, 200)
     }),
@@ -134,7 +134,7 @@ layer(layerService())("a body of version 1", (it) => {
   it.effect("is 413 for a file part over 64 MiB, by the declared length", () =>
     Effect.gen(function* () {
       const declared = ["content-length", String(66 * mebibyte)] as const
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const answer = yield* web.call({
         method: "POST",
         path: at("send_msg/"),
@@ -142,7 +142,7 @@ layer(layerService())("a body of version 1", (it) => {
         body: "x",
         chunked: true,
       })
-      saysNo(answer, 413, "Request too large")
+      assertRefusedV1(answer, 413, "Request too large")
     }),
   )
 
@@ -150,7 +150,7 @@ layer(layerService())("a body of version 1", (it) => {
     it.effect(`means the same as ${kind}`, () =>
       Effect.gen(function* () {
         const { credentials, number } = yield* aClient()
-        const answer = yield* ask(
+        const answer = yield* request(
           "send_msg/",
           {
             ...credentials,
@@ -165,7 +165,7 @@ layer(layerService())("a body of version 1", (it) => {
           kind,
         )
         const { msg_id } = answered<SentBody>(answer)
-        const status = yield* ask("message/status/", { ...credentials, msg_id }, kind)
+        const status = yield* request("message/status/", { ...credentials, msg_id }, kind)
         assert.strictEqual(
           answered<{ message: string }>(status).message,
           "Grüße, 世界 & more = +1%",
@@ -178,9 +178,9 @@ layer(layerService())("a body of version 1", (it) => {
         const { credentials } = yield* aClient()
         for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
           const fields = Object.fromEntries([...Object.entries(credentials), [name, "1"]])
-          assert.strictEqual((yield* ask("me/", fields, kind)).status, 200)
+          assert.strictEqual((yield* request("me/", fields, kind)).status, 200)
           const { api_key: _, ...rest } = fields
-          saysNo(yield* ask("me/", rest, kind), 400, "Auth Error")
+          assertRefusedV1(yield* request("me/", rest, kind), 400, "Auth Error")
         }
       }),
     )
@@ -190,16 +190,16 @@ layer(layerService())("a body of version 1", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const wrong of [["Hi"], { text: "Hi" }, true, null]) {
-        const answer = yield* ask("send_msg/", { ...credentials, ...aText, msg: wrong })
-        saysNo(answer, 400, "Msg cant be null")
+        const answer = yield* request("send_msg/", { ...credentials, ...aText, msg: wrong })
+        assertRefusedV1(answer, 400, "Msg cant be null")
       }
       for (const wrong of [[1], { id: 1 }, true, 1.5, 1e300]) {
-        const answer = yield* ask("send_msg/", {
+        const answer = yield* request("send_msg/", {
           ...credentials,
           ...aText,
           whatsapp_client: wrong,
         })
-        saysNo(answer, 400, "Invalid whatsapp client")
+        assertRefusedV1(answer, 400, "Invalid whatsapp client")
       }
     }),
   )
@@ -209,20 +209,20 @@ layer(layerService())("a body of version 1", (it) => {
       const { credentials } = yield* aClient()
       const asJson = yield* call("me/", { body: JSON.stringify(credentials) })
       assert.strictEqual(asJson.status, 200, asJson.text)
-      const asForm = yield* call("me/", { body: formOf({ ...credentials }) })
+      const asForm = yield* call("me/", { body: makeForm({ ...credentials }) })
       assert.strictEqual(asForm.status, 200, asForm.text)
-      saysNo(yield* call("me/", {}), 400, "Auth Error")
+      assertRefusedV1(yield* call("me/", {}), 400, "Auth Error")
     }),
   )
 
   it.effect("uses the last of a form's repeated field", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
-      const once = formOf({ ...credentials })
+      const once = makeForm({ ...credentials })
       const good = yield* call("me/", { headers: [urlencoded], body: `client_id=x&${once}` })
       assert.strictEqual(good.status, 200)
       const bad = yield* call("me/", { headers: [urlencoded], body: `${once}&client_id=x` })
-      saysNo(bad, 400, "Invalid Client Id")
+      assertRefusedV1(bad, 400, "Invalid Client Id")
       const parts = form(
         [["client_id", "x"], ...Object.entries(credentials)].map(([name, value]) =>
           aPart({
@@ -269,7 +269,7 @@ layer(layerService())("a body of version 1", (it) => {
       const answer = yield* call("me/", withFile({ ...credentials }, [{}, { name: "other" }]))
       assert.strictEqual(answer.status, 200, answer.text)
       const { files } = yield* Disk
-      assert.deepStrictEqual(yield* files, { kept: [], temporary: [] })
+      assert.deepStrictEqual(yield* files, { stored: [], temporary: [] })
     }),
   )
 })

@@ -2,26 +2,26 @@
 import { assert, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
-import { advance, bodyOf, operate, settle } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { advance, expectBody, operate, settle } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { aSession } from "../operator/sessionCookies.ts"
 import { ask as call, layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, expectedSignature, withStatus } from "../webhooks/Receiver.ts"
 import type { Delivery, Receiver } from "../webhooks/Receiver.ts"
-import { aClient, ask, sends } from "./Asking.ts"
+import { aClient, request, sends } from "./Asking.ts"
 
 const bodies = ({ deliveries }: Receiver) => deliveries.map(({ raw }) => raw.toString("utf8"))
 
-const pathOf = ({ id }: Made) => `/admin/v1/workspaces/${id}/callback-secret`
+const toPath = ({ id }: Created) => `/admin/v1/workspaces/${id}/callback-secret`
 
 interface SecretBody {
   readonly secret: string
 }
 
-const secretOf = (workspace: Made) =>
+const getSecret = (workspace: Created) =>
   Effect.map(
-    operate({ path: pathOf(workspace) }),
-    (answer) => bodyOf<SecretBody>(answer, 200).secret,
+    operate({ path: toPath(workspace) }),
+    (answer) => expectBody<SecretBody>(answer, 200).secret,
   )
 
 const isSigned = (delivery: Delivery, secret: string): boolean =>
@@ -43,7 +43,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       assert.match(String(headers["service-event-id"]), /^evt_[0-9A-Za-z]{24}$/)
       const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       assert.strictEqual(headers["service-timestamp"], String(now))
-      assert.isTrue(isSigned(delivery, yield* secretOf(workspace)))
+      assert.isTrue(isSigned(delivery, yield* getSecret(workspace)))
     }),
   )
 
@@ -60,7 +60,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       const path = `/admin/v1/workspaces/${workspace.id}/callbacks/deliveries`
       const read = (query: string) =>
         Effect.map(operate({ path: `${path}${query}` }), (answer) =>
-          bodyOf<{
+          expectBody<{
             readonly data: ReadonlyArray<Readonly<Record<string, unknown>>>
             readonly next_cursor: string | null
           }>(answer, 200),
@@ -91,7 +91,10 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       assert.deepStrictEqual((yield* read(`?cursor=${page.next_cursor}`)).data, [first!])
       const cookie = yield* aSession("member", workspace.id)
       const seen = yield* call({ path, headers: [["cookie", cookie]] })
-      const shown = bodyOf<{ readonly data: ReadonlyArray<{ readonly url: string }> }>(seen, 200)
+      const shown = expectBody<{ readonly data: ReadonlyArray<{ readonly url: string }> }>(
+        seen,
+        200,
+      )
       assert.deepStrictEqual(new Set(shown.data.map(({ url }) => url)), new Set([receiver.url]))
       const { workspace: other } = yield* aClient()
       const foreign = yield* operate({
@@ -106,13 +109,13 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { credentials } = yield* aClient()
-      const answer = yield* ask("send_msg/multi/", {
+      const answer = yield* request("send_msg/multi/", {
         ...credentials,
         phones: ["15550001234", "15550001235"],
         msg: "Hello",
         webhook: receiver.url,
       })
-      const { msg_ids } = bodyOf<{ readonly msg_ids: ReadonlyArray<number> }>(answer, 200)
+      const { msg_ids } = expectBody<{ readonly msg_ids: ReadonlyArray<number> }>(answer, 200)
       yield* settle
       assert.deepStrictEqual(
         bodies(receiver).toSorted(),

@@ -2,16 +2,16 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
-import { aPlan, aKey, bodyOf } from "../Records.ts"
+import { aPlan, aKey, expectBody } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
 import { get } from "../v2/Asking.ts"
-import { aClient, aText, answered, ask, onV2 } from "./Asking.ts"
+import { aClient, aText, answered, request, onV2 } from "./Asking.ts"
 import type { Credentials } from "./Asking.ts"
 
 describe("the daily limit in version 1", () => {
   const fill = (credentials: Credentials) =>
     Effect.map(
-      ask("send_msg/multi/", {
+      request("send_msg/multi/", {
         ...credentials,
         phones: Array.from({ length: 1000 }, () => "15550001234"),
         msg: "Hi",
@@ -29,7 +29,7 @@ describe("the daily limit in version 1", () => {
         })
         const { credentials } = client
         yield* fill(credentials)
-        const answer = yield* ask("send_msg/", { ...credentials, ...aText })
+        const answer = yield* request("send_msg/", { ...credentials, ...aText })
         assert.strictEqual(answer.status, 429)
         const { msg_id, ...rest } = answer.body as { msg_id: number }
         assert.deepStrictEqual(rest, {
@@ -48,14 +48,14 @@ describe("the daily limit in version 1", () => {
           1,
         )
 
-        const scheduled = yield* ask("schedule_msg/", {
+        const scheduled = yield* request("schedule_msg/", {
           ...credentials,
           ...aText,
           date: "01/01/1970",
           time: "12:00",
         })
         assert.strictEqual(scheduled.status, 429)
-        const later = yield* ask("schedule_msg/", {
+        const later = yield* request("schedule_msg/", {
           ...credentials,
           ...aText,
           date: "03/01/1970",
@@ -69,7 +69,7 @@ describe("the daily limit in version 1", () => {
       Effect.gen(function* () {
         const { credentials, workspace } = yield* aClient()
         yield* fill(credentials)
-        const answer = yield* ask("send_msg/multi/", {
+        const answer = yield* request("send_msg/multi/", {
           ...credentials,
           phones: "15550001234",
           msg: "Hi",
@@ -82,7 +82,7 @@ describe("the daily limit in version 1", () => {
         })
         const { key } = yield* aKey(workspace)
         const failed = yield* get(key, "/api/v2/messages?status=failed")
-        assert.deepStrictEqual(bodyOf<PageBody<MessageBody>>(failed, 200).data, [])
+        assert.deepStrictEqual(expectBody<PageBody<MessageBody>>(failed, 200).data, [])
       }),
     )
   })

@@ -7,9 +7,9 @@ import { Egress, EgressError } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aNumber, bodyOf, change, operate, settle } from "../Records.ts"
+import { aNumber, expectBody, change, operate, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 import { follow, multipart, png, sha256 } from "../v2/Uploading.ts"
 import {
@@ -17,11 +17,11 @@ import {
   aLonelyClient,
   aText,
   answered,
-  ask,
+  request,
   at,
   call,
   onV2,
-  saysNo,
+  assertRefusedV1,
   sends,
   withFile,
 } from "./Asking.ts"
@@ -81,7 +81,7 @@ interface Media {
   readonly file_name: string
 }
 
-const mediaOf = (client: Pick<Client, "workspace">, id: number) =>
+const readMedia = (client: Pick<Client, "workspace">, id: number) =>
   Effect.map(onV2(client, id), (message) => message["media"] as Media)
 
 interface Parcel {
@@ -99,7 +99,9 @@ const left = (number: { readonly id: number }, id: number) =>
   Effect.gen(function* () {
     yield* settle
     const answer = yield* operate({ path: `/admin/v1/simulator/sent?number_id=${number.id}` })
-    return bodyOf<PageBody<Parcel>>(answer, 200).data.find(({ message_id }) => message_id === id)
+    return expectBody<PageBody<Parcel>>(answer, 200).data.find(
+      ({ message_id }) => message_id === id,
+    )
   })
 
 const image = { msg_type: 1, img_url: "https://example.com/photo.png" }
@@ -110,7 +112,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     Effect.gen(function* () {
       const client = yield* aClient()
       const id = yield* sends(client.credentials, { ...image, msg: "Look" })
-      const media = yield* mediaOf(client, id)
+      const media = yield* readMedia(client, id)
       assert.deepStrictEqual(
         { ...media, url: "" },
         { media_id: null, url: "", type: "image", file_name: "photo.png" },
@@ -130,19 +132,19 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         msg: null,
         file_name: "Bericht März.pdf",
       })
-      assert.deepInclude(yield* mediaOf(client, named), {
+      assert.deepInclude(yield* readMedia(client, named), {
         type: "file",
         file_name: "Bericht März.pdf",
       })
-      const nameOf = (file_name: string) =>
+      const toName = (file_name: string) =>
         sends(client.credentials, { ...aFile, file_name }).pipe(
-          Effect.flatMap((id) => mediaOf(client, id)),
+          Effect.flatMap((id) => readMedia(client, id)),
           Effect.map((media) => media.file_name),
         )
-      assert.strictEqual(yield* nameOf("files/Ange\tbot.pdf"), "Angebot.pdf")
-      assert.strictEqual(yield* nameOf("files/"), "report.pdf")
+      assert.strictEqual(yield* toName("files/Ange\tbot.pdf"), "Angebot.pdf")
+      assert.strictEqual(yield* toName("files/"), "report.pdf")
       const photo = yield* sends(client.credentials, { msg_type: "2", file_url: image.img_url })
-      assert.strictEqual((yield* mediaOf(client, photo)).type, "file")
+      assert.strictEqual((yield* readMedia(client, photo)).type, "file")
     }),
   )
 
@@ -151,10 +153,10 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
       const client = yield* aClient()
       const fields = { ...client.credentials, ...aText, msg_type: 2 }
       const before = called.length
-      for (const given of [{}, { file_url: "https://example.com/nothing" }]) {
-        const answer = yield* call("send_msg/", withFile({ ...fields, ...given }, [{}]))
+      for (const input of [{}, { file_url: "https://example.com/nothing" }]) {
+        const answer = yield* call("send_msg/", withFile({ ...fields, ...input }, [{}]))
         const id = answered<SentBody>(answer).msg_id
-        const media = yield* mediaOf(client, id)
+        const media = yield* readMedia(client, id)
         assert.deepInclude(media, { media_id: null, type: "file", file_name: "photo.png" })
         assert.strictEqual((yield* left(client.number, id))?.media?.sha256, sha256(png))
       }
@@ -166,9 +168,12 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     Effect.gen(function* () {
       const client = yield* aClient()
       const fields = { ...client.credentials, ...aFile }
-      const group = yield* ask("send_msg/group/", { ...fields, group_name: "Team" })
-      assert.strictEqual((yield* mediaOf(client, answered<SentBody>(group).msg_id)).type, "file")
-      const many = yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,15550001235" })
+      const group = yield* request("send_msg/group/", { ...fields, group_name: "Team" })
+      assert.strictEqual((yield* readMedia(client, answered<SentBody>(group).msg_id)).type, "file")
+      const many = yield* request("send_msg/multi/", {
+        ...fields,
+        phones: "15550001234,15550001235",
+      })
       const { msg_ids } = answered<{ msg_ids: ReadonlyArray<number> }>(many)
       for (const id of msg_ids) {
         assert.strictEqual((yield* left(client.number, id))?.media?.sha256, sha256(pdf))
@@ -178,7 +183,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         withFile({ ...fields, ...aText, date: "01/01/2090", time: "12:00" }, [{}]),
       )
       assert.strictEqual(
-        (yield* mediaOf(client, answered<SentBody>(later).msg_id)).file_name,
+        (yield* readMedia(client, answered<SentBody>(later).msg_id)).file_name,
         "photo.png",
       )
     }),
@@ -190,7 +195,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
       for (const path of ["report.pdf", "text"]) {
         const url = `https://example.com/${path}`
         const fields = { ...credentials, ...aText, msg_type: 1, img_url: url }
-        saysNo(yield* ask("send_msg/", fields), 400, unavailable)
+        assertRefusedV1(yield* request("send_msg/", fields), 400, unavailable)
         yield* sends(credentials, { msg_type: 2, file_url: url })
       }
     }),
@@ -205,8 +210,8 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
           { msg_type: 1, img_url: url },
           { msg_type: 2, file_url: url },
         ]) {
-          const answer = yield* ask("send_msg/", { ...credentials, ...aText, ...fields })
-          saysNo(answer, 400, unavailable)
+          const answer = yield* request("send_msg/", { ...credentials, ...aText, ...fields })
+          assertRefusedV1(answer, 400, unavailable)
         }
       }),
     )
@@ -217,11 +222,19 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
       const { credentials } = yield* aClient()
       const fields = { ...credentials, ...aText, msg_type: 2 }
       for (const files of [[{ bytes: "" }], [{ name: "other" }], [{ bytes: "", fileName: "" }]]) {
-        saysNo(yield* call("send_msg/", withFile(fields, files)), 400, "File Url Can't be null")
+        assertRefusedV1(
+          yield* call("send_msg/", withFile(fields, files)),
+          400,
+          "File Url Can't be null",
+        )
       }
-      saysNo(yield* call("send_msg/", withFile(fields, [{}, {}])), 400, "Only one file can be sent")
+      assertRefusedV1(
+        yield* call("send_msg/", withFile(fields, [{}, {}])),
+        400,
+        "Only one file can be sent",
+      )
       const upload = withFile({ ...fields, msg_type: 1 }, [{}])
-      saysNo(yield* call("send_msg/", upload), 400, "Image Url Can't be null")
+      assertRefusedV1(yield* call("send_msg/", upload), 400, "Image Url Can't be null")
     }),
   )
 
@@ -238,12 +251,22 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         { file_name: "x".repeat(256) },
       ]
       for (const fields of wrong) {
-        const answer = yield* ask("send_msg/", { ...credentials, ...aText, ...aFile, ...fields })
+        const answer = yield* request("send_msg/", {
+          ...credentials,
+          ...aText,
+          ...aFile,
+          ...fields,
+        })
         assert.strictEqual(answer.status, 400)
       }
       const past = { date: "01/01/1960", time: "12:00" }
-      const answer = yield* ask("schedule_msg/", { ...credentials, ...aText, ...aFile, ...past })
-      saysNo(answer, 400, "Schedule time is in the past")
+      const answer = yield* request("schedule_msg/", {
+        ...credentials,
+        ...aText,
+        ...aFile,
+        ...past,
+      })
+      assertRefusedV1(answer, 400, "Schedule time is in the past")
       assert.strictEqual(called.length, before)
     }),
   )
@@ -260,21 +283,21 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         [poor.credentials, {}, "Not enough credits"],
         [named.credentials, { whatsapp_client: 999_999_999 }, "Invalid whatsapp client"],
       ] as const
-      for (const [credentials, fields, says] of refused) {
+      for (const [credentials, fields, message] of refused) {
         const all = { ...credentials, ...aText, ...aFile, ...fields }
-        saysNo(yield* ask("send_msg/", all), 400, says)
-        saysNo(yield* call("send_msg/", withFile(all, [{}])), 400, says)
+        assertRefusedV1(yield* request("send_msg/", all), 400, message)
+        assertRefusedV1(yield* call("send_msg/", withFile(all, [{}])), 400, message)
       }
       // The named WhatsApp number cannot reach a username.
       yield* aNumber(named.workspace)
       const toUser = { phone: "@some_one", whatsapp_client: named.number.id }
-      saysNo(
-        yield* ask("send_msg/", { ...named.credentials, ...aFile, ...toUser }),
+      assertRefusedV1(
+        yield* request("send_msg/", { ...named.credentials, ...aFile, ...toUser }),
         400,
         "Invalid whatsapp client",
       )
       yield* change(poor.workspace, { demo: true })
-      saysNo(
+      assertRefusedV1(
         yield* call("send_msg/", withFile({ ...poor.credentials, ...aText }, [{}])),
         400,
         "Demo Account can not access apis",
@@ -286,7 +309,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
   it.effect("is removed when its call is cut off, uploaded or fetched", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const { credentials } = yield* aClient()
       const before = yield* files
       const cutOff = (
@@ -341,16 +364,16 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
 })
 
 /** Polls in real time, which the server's sockets need too. */
-const until = <A>(look: Effect.Effect<A>, done: (seen: A) => boolean): Effect.Effect<void> =>
+const until = <A>(check: Effect.Effect<A>, done: (seen: A) => boolean): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (;;) {
-      if (done(yield* look)) return
+      if (done(yield* check)) return
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     }
   })
 
-const untilEqual = <A>(look: Effect.Effect<A>, expected: A) =>
-  until(look, (seen) => JSON.stringify(seen) === JSON.stringify(expected))
+const untilEqual = <A>(check: Effect.Effect<A>, expected: A) =>
+  until(check, (seen) => JSON.stringify(seen) === JSON.stringify(expected))
 
-const untilDifferent = <A>(look: Effect.Effect<A>, before: A) =>
-  until(look, (seen) => JSON.stringify(seen) !== JSON.stringify(before))
+const untilDifferent = <A>(check: Effect.Effect<A>, before: A) =>
+  until(check, (seen) => JSON.stringify(seen) !== JSON.stringify(before))

@@ -2,11 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Answer } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Answer } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aKeyV1, aKey } from "../Records.ts"
-import { aClient, ask, call, saysNo } from "./Asking.ts"
+import { aClient, request, call, assertRefusedV1 } from "./Asking.ts"
 
 const wrong = { client_id: 1, api_key: "0".repeat(40) }
 
@@ -26,21 +26,21 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
       const keys = [credentials.api_key, another.key]
       const answers = yield* Effect.forEach(
         Array.from({ length: 60 }, (_, index) => index),
-        (index) => ask("me/", { ...credentials, api_key: keys[index % 2] }),
+        (index) => request("me/", { ...credentials, api_key: keys[index % 2] }),
       )
       assert.deepStrictEqual(statuses(answers), Array(60).fill(200))
 
-      const over = yield* ask("me/", credentials)
-      saysNo(over, 429, "Too many requests")
+      const over = yield* request("me/", credentials)
+      assertRefusedV1(over, 429, "Too many requests")
       assert.strictEqual(over.headers["retry-after"], "45")
-      const alsoOver = yield* ask("send_msg/", { ...credentials, api_key: another.key })
-      saysNo(alsoOver, 429, "Too many requests")
-      assert.strictEqual((yield* ask("me/", stranger.credentials)).status, 200)
+      const alsoOver = yield* request("send_msg/", { ...credentials, api_key: another.key })
+      assertRefusedV1(alsoOver, 429, "Too many requests")
+      assert.strictEqual((yield* request("me/", stranger.credentials)).status, 200)
 
       yield* TestClock.adjust("44 seconds")
-      saysNo(yield* ask("me/", credentials), 429, "Too many requests")
+      assertRefusedV1(yield* request("me/", credentials), 429, "Too many requests")
       yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* ask("me/", credentials)).status, 200)
+      assert.strictEqual((yield* request("me/", credentials)).status, 200)
     }),
   )
 
@@ -49,18 +49,22 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
       yield* TestClock.adjust("1 minute")
       const { credentials } = yield* aClient()
       for (let times = 0; times < 20; times++) {
-        saysNo(yield* ask("me/", { ...credentials, client_id: "x" }), 400, "Invalid Client Id")
-        saysNo(
+        assertRefusedV1(
+          yield* request("me/", { ...credentials, client_id: "x" }),
+          400,
+          "Invalid Client Id",
+        )
+        assertRefusedV1(
           yield* from("192.0.2.60", { ...credentials, api_key: wrong.api_key }),
           400,
           "Auth Error: invalid api key",
         )
       }
       for (let times = 0; times < 59; times++) {
-        saysNo(yield* ask("cancel_msg/", credentials), 400, "Invalid message id")
+        assertRefusedV1(yield* request("cancel_msg/", credentials), 400, "Invalid message id")
       }
-      assert.strictEqual((yield* ask("me/", credentials)).status, 200)
-      saysNo(yield* ask("cancel_msg/", credentials), 429, "Too many requests")
+      assert.strictEqual((yield* request("me/", credentials)).status, 200)
+      assertRefusedV1(yield* request("cancel_msg/", credentials), 429, "Too many requests")
     }),
   )
 
@@ -69,28 +73,28 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
       yield* TestClock.adjust("1 minute")
       const { credentials } = yield* aClient()
       for (let times = 0; times < 30; times++) {
-        saysNo(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
+        assertRefusedV1(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
       }
       const guarded = yield* from("192.0.2.61", wrong)
-      saysNo(guarded, 429, "Too many requests")
+      assertRefusedV1(guarded, 429, "Too many requests")
       assert.strictEqual(guarded.headers["retry-after"], "60")
 
       // While wrong keys of this address are refused, a valid key from it works.
       assert.strictEqual((yield* from("192.0.2.61", credentials)).status, 200)
-      saysNo(yield* from("192.0.2.62", wrong), 400, "Auth Error: invalid api key")
+      assertRefusedV1(yield* from("192.0.2.62", wrong), 400, "Auth Error: invalid api key")
       yield* TestClock.adjust("1 minute")
-      saysNo(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
+      assertRefusedV1(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
     }),
   )
 
   it.effect("keep keys of one version off the other", () =>
     Effect.gen(function* () {
       const { credentials, workspace } = yield* aClient()
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       for (const mode of ["live", "test"]) {
         const { key } = yield* aKey(workspace, { mode })
-        saysNo(
-          yield* ask("me/", { ...credentials, api_key: key }),
+        assertRefusedV1(
+          yield* request("me/", { ...credentials, api_key: key }),
           400,
           "Auth Error: invalid api key",
         )
@@ -98,11 +102,11 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
           token: key,
           json: { client_id: credentials.client_id },
         })
-        saysNo(answer, 400, "Auth Error: invalid api key")
+        assertRefusedV1(answer, 400, "Auth Error: invalid api key")
       }
       const onV2 = yield* socket.call({ path: "/api/v2/me", token: credentials.api_key })
       assert.strictEqual(onV2.status, 401)
-      assert.strictEqual(errorOf(onV2).code, "v1_key_on_v2")
+      assert.strictEqual(errorBody(onV2).code, "v1_key_on_v2")
     }),
   )
 
@@ -117,9 +121,13 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
         token: api_key,
         json: { client_id, api_key: wrong.api_key },
       })
-      saysNo(wrongBody, 400, "Auth Error: invalid api key")
+      assertRefusedV1(wrongBody, 400, "Auth Error: invalid api key")
       // `client_id` is still required.
-      saysNo(yield* call("send_msg/", { token: api_key, json: {} }), 400, "Invalid client id.")
+      assertRefusedV1(
+        yield* call("send_msg/", { token: api_key, json: {} }),
+        400,
+        "Invalid client id.",
+      )
     }),
   )
 })

@@ -1,16 +1,16 @@
 /** Version 1's refusals and version 2's codes for them, as docs/migration.md maps them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, bodyOf, change, operate, remove, revoke } from "../Records.ts"
-import type { Made, MessageBody } from "../Records.ts"
+import { aKey, aNumber, expectBody, change, operate, remove, revoke } from "../Records.ts"
+import type { Created, MessageBody } from "../Records.ts"
 import { get, post } from "../v2/Asking.ts"
-import { aClient, aLonelyClient, aText, ask, saysNo, both } from "./Asking.ts"
+import { aClient, aLonelyClient, aText, request, assertRefusedV1, both } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
 const full = (credentials: Credentials) =>
-  ask("send_msg/multi/", {
+  request("send_msg/multi/", {
     ...credentials,
     phones: Array.from({ length: 1000 }, () => "15550001234"),
     msg: "Hi",
@@ -22,12 +22,12 @@ interface Refused {
   readonly v2: readonly [status: number, code: string]
   /** Breaks the requests. */
   readonly spoil?: (client: {
-    readonly workspace: Made
-    readonly number: Made
-    readonly key: Made
-    readonly keyV2: Made
+    readonly workspace: Created
+    readonly number: Created
+    readonly key: Created
+    readonly keyV2: Created
     readonly credentials: Credentials
-  }) => Effect.Effect<unknown, never, Doors>
+  }) => Effect.Effect<unknown, never, HttpTestClients>
   readonly asV1?: Fields
   readonly asV2?: Fields
 }
@@ -102,7 +102,7 @@ layer(layerService())("what one version refuses", (it) => {
         const client = yield* aClient()
         const keyV2 = yield* aKey(client.workspace)
         if (spoil !== undefined) yield* spoil({ ...client, keyV2 })
-        const first = yield* ask("send_msg/", { ...client.credentials, ...aText, ...asV1 })
+        const first = yield* request("send_msg/", { ...client.credentials, ...aText, ...asV1 })
         assert.strictEqual(first.status, status, first.text)
         assert.deepInclude(first.body, { status: 0, message: v1 })
         const second = yield* post(keyV2.key, {
@@ -110,7 +110,7 @@ layer(layerService())("what one version refuses", (it) => {
           text: "Hello",
           ...asV2,
         })
-        assert.deepStrictEqual([second.status, errorOf(second).code], [...v2])
+        assert.deepStrictEqual([second.status, errorBody(second).code], [...v2])
       }),
     )
   }
@@ -119,46 +119,46 @@ layer(layerService())("what one version refuses", (it) => {
     Effect.gen(function* () {
       const { credentials, token } = yield* both()
       const wrong = { ...credentials, phones: "nothing", msg: "Hi" }
-      saysNo(yield* ask("send_msg/multi/", wrong), 400, "Invalid Contact Number")
+      assertRefusedV1(yield* request("send_msg/multi/", wrong), 400, "Invalid Contact Number")
       const batch = yield* post(
         token,
         { to: [{ phone: "nothing" }], text: "Hi" },
         "/api/v2/messages/batch",
       )
-      assert.deepStrictEqual([batch.status, errorOf(batch).code], [422, "invalid_phone"])
+      assert.deepStrictEqual([batch.status, errorBody(batch).code], [422, "invalid_phone"])
     }),
   )
 
   it.effect("the other refuses: `Auth Error: invalid api key` is 401 invalid_api_key", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aLonelyClient()
-      saysNo(
-        yield* ask("me/", { ...credentials, api_key: "mistyped" }),
+      assertRefusedV1(
+        yield* request("me/", { ...credentials, api_key: "mistyped" }),
         400,
         "Auth Error: invalid api key",
       )
       const answer = yield* get("mistyped", "/api/v2/me")
-      assert.deepStrictEqual([answer.status, errorOf(answer).code], [401, "invalid_api_key"])
+      assert.deepStrictEqual([answer.status, errorBody(answer).code], [401, "invalid_api_key"])
     }),
   )
 
   it.effect("the other refuses: `Invalid JSON format` is 400 invalid_json", () =>
     Effect.gen(function* () {
       const { token } = yield* both()
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const broken = {
         method: "POST",
         token,
         headers: [["content-type", "application/json"]] as const,
         body: "{",
       }
-      saysNo(
+      assertRefusedV1(
         yield* socket.call({ ...broken, path: "/api/v1/send_msg/" }),
         400,
         "Invalid JSON format",
       )
       const answer = yield* socket.call({ ...broken, path: "/api/v2/messages" })
-      assert.deepStrictEqual([answer.status, errorOf(answer).code], [400, "invalid_json"])
+      assert.deepStrictEqual([answer.status, errorBody(answer).code], [400, "invalid_json"])
     }),
   )
 
@@ -167,9 +167,9 @@ layer(layerService())("what one version refuses", (it) => {
       const { credentials, token } = yield* both()
       yield* full(credentials)
       yield* post(token, { to: { phone: "+15550001234" }, text: "Two" })
-      yield* ask("send_msg/", { ...credentials, ...aText, msg: "One" })
+      yield* request("send_msg/", { ...credentials, ...aText, msg: "One" })
       const failed = yield* get(token, "/api/v2/messages?status=failed")
-      const { data } = bodyOf<{ data: ReadonlyArray<MessageBody> }>(failed, 200)
+      const { data } = expectBody<{ data: ReadonlyArray<MessageBody> }>(failed, 200)
       assert.deepStrictEqual(
         data.map(({ text }) => text),
         ["One"],

@@ -5,13 +5,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aContact, aKey, aNumber, bodyOf, operate, settle } from "../Records.ts"
-import type { Made, MessageBody } from "../Records.ts"
+import { aContact, aKey, aNumber, expectBody, operate, settle } from "../Records.ts"
+import type { Created, MessageBody } from "../Records.ts"
 import { cancel, get, send } from "../v2/Asking.ts"
 import { upload } from "../v2/Uploading.ts"
-import { answered, ask, onV2, saysNo, sends, both } from "./Asking.ts"
+import { answered, request, onV2, assertRefusedV1, sends, both } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
 interface StatusBody {
@@ -23,8 +23,8 @@ interface StatusBody {
   readonly error: string | null
 }
 
-const statusOf = (credentials: Credentials, msg_id: number) =>
-  Effect.map(ask("message/status/", { ...credentials, msg_id }), (answer) =>
+const getStatus = (credentials: Credentials, msg_id: number) =>
+  Effect.map(request("message/status/", { ...credentials, msg_id }), (answer) =>
     answered<StatusBody>(answer),
   )
 
@@ -57,11 +57,11 @@ const fields: ReadonlyArray<
 ]
 
 layer(layerService())("a message of version 1", (it) => {
-  for (const [row, given, shown, operation] of fields) {
+  for (const [row, input, shown, operation] of fields) {
     it.effect(`is read by version 2: ${row}`, () =>
       Effect.gen(function* () {
         const client = yield* both()
-        const id = yield* sends(client.credentials, given, operation)
+        const id = yield* sends(client.credentials, input, operation)
         const message = yield* onV2(client, id)
         // Both versions show the same id.
         assert.strictEqual(message.id, id)
@@ -105,12 +105,12 @@ layer(layerService())("a message of version 1", (it) => {
         "schedule_msg/",
       )
       assert.strictEqual((yield* cancel(token, first)).status, 200)
-      assert.strictEqual((yield* statusOf(credentials, first)).status, 3)
+      assert.strictEqual((yield* getStatus(credentials, first)).status, 3)
       const second = yield* send(token, { send_at: "2099-01-01T12:00:00Z" })
-      const cancelled = yield* ask("cancel_msg/", { ...credentials, msg_id: second.id })
+      const cancelled = yield* request("cancel_msg/", { ...credentials, msg_id: second.id })
       assert.strictEqual(cancelled.status, 200, cancelled.text)
       const read = yield* get(token, `/api/v2/messages/${second.id}`)
-      assert.strictEqual(bodyOf<MessageBody>(read, 200).status, "cancelled")
+      assert.strictEqual(expectBody<MessageBody>(read, 200).status, "cancelled")
     }),
   )
 })
@@ -120,7 +120,7 @@ const states: ReadonlyArray<
   readonly [
     v2: string,
     v1: readonly [status: number, text: string],
-    reach: (token: string, number: Made) => Effect.Effect<number, never, Doors>,
+    reach: (token: string, number: Created) => Effect.Effect<number, never, HttpTestClients>,
   ]
 > = [
   [
@@ -159,7 +159,7 @@ const states: ReadonlyArray<
             const { id } = yield* send(token)
             yield* settle
             const path = `/admin/v1/simulator/messages/${id}/ticks`
-            bodyOf(yield* operate({ method: "POST", path, json: { status } }), 200)
+            expectBody(yield* operate({ method: "POST", path, json: { status } }), 200)
             return id
           }),
       ] as const,
@@ -208,7 +208,7 @@ layer(layerService())("a message of version 2", (it) => {
       Effect.gen(function* () {
         const { credentials, number, token } = yield* both()
         const id = yield* reach(token, number)
-        const message = bodyOf<MessageBody>(yield* get(token, `/api/v2/messages/${id}`), 200)
+        const message = expectBody<MessageBody>(yield* get(token, `/api/v2/messages/${id}`), 200)
         assert.strictEqual(message.status, v2)
         const expected = {
           status,
@@ -218,10 +218,10 @@ layer(layerService())("a message of version 2", (it) => {
           sent_at: message["sent_at"] as string | null,
           error: v2 === "failed" ? "Group not found" : null,
         }
-        assert.deepStrictEqual(yield* statusOf(credentials, id), expected)
+        assert.deepStrictEqual(yield* getStatus(credentials, id), expected)
 
         const { client_id, api_key } = credentials
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const path = `/api/v1/message/status/${id}`
         for (const answer of [
           yield* socket.call({ path: `${path}/?client_id=${client_id}&api_key=${api_key}` }),
@@ -240,7 +240,7 @@ layer(layerService())("a message of version 2", (it) => {
       const contact = yield* aContact(workspace, { phone: "+15550009999" })
       const friend = yield* aContact(workspace, { username: "@a_friend" })
       const photo = yield* upload(token)
-      const made = [
+      const messageBodies = [
         yield* send(token),
         yield* send(token, { to: { contact_id: contact.id }, media: { media_id: photo.id } }),
         yield* send(token, {
@@ -254,14 +254,14 @@ layer(layerService())("a message of version 2", (it) => {
         }),
       ]
       yield* settle
-      const created = made[0]?.["created_at"] as string
+      const created = messageBodies[0]?.["created_at"] as string
       const day = created.slice(0, 10).split("-").toReversed().join("-")
-      const answer = yield* ask("report/", { ...credentials, start_date: day, end_date: day })
+      const answer = yield* request("report/", { ...credentials, start_date: day, end_date: day })
       const { history, ...rest } = answered<{
         readonly history: ReadonlyArray<Record<string, unknown>>
       }>(answer)
       assert.deepStrictEqual(rest, { status: 1, total: 5, page: 1 } as object)
-      const shown = made.map(({ id }) => history.find(({ msg_id }) => msg_id === id))
+      const shown = messageBodies.map(({ id }) => history.find(({ msg_id }) => msg_id === id))
       assert.deepStrictEqual(
         shown.map((item) => [item?.["to"], item?.["msg_type"], item?.["whatsapp_client"]]),
         [
@@ -284,7 +284,7 @@ layer(layerService())("a message of version 2", (it) => {
       ])
       assert.deepStrictEqual(
         history.map(({ msg_id }) => msg_id),
-        made.map(({ id }) => id).toReversed(),
+        messageBodies.map(({ id }) => id).toReversed(),
       )
     }),
   )
@@ -294,8 +294,8 @@ layer(layerService())("a message of version 2", (it) => {
       const { credentials, workspace } = yield* both()
       const { key } = yield* aKey(workspace, { mode: "test" })
       const { id } = yield* send(key)
-      saysNo(
-        yield* ask("message/status/", { ...credentials, msg_id: id }),
+      assertRefusedV1(
+        yield* request("message/status/", { ...credentials, msg_id: id }),
         400,
         "Invalid message id",
       )

@@ -7,7 +7,7 @@ import type { PageBody } from "../Records.ts"
 import { get } from "../v2/Asking.ts"
 import { follow, path, png, remove, upload } from "../v2/Uploading.ts"
 import type { FileBody, FormPart } from "../v2/Uploading.ts"
-import { aClient, answered, ask, call, kinds, saysNo, withFile } from "./Asking.ts"
+import { aClient, answered, request, call, kinds, assertRefusedV1, withFile } from "./Asking.ts"
 import type { Client, Fields } from "./Asking.ts"
 
 interface FileV1 {
@@ -35,7 +35,7 @@ const uploads = ({ credentials }: Client, overrides: Partial<FormPart> = {}) =>
 
 const list = ({ credentials }: Client, fields: Fields = {}) =>
   Effect.map(
-    ask("media/list/", { ...credentials, ...fields }),
+    request("media/list/", { ...credentials, ...fields }),
     (answer) => answered<ListV1>(answer).data,
   )
 
@@ -95,7 +95,7 @@ layer(layerService())("media/list/", (it) => {
     Effect.gen(function* () {
       const client = yield* aClient()
       const { key } = yield* aKey(client.workspace)
-      const made = [
+      const created = [
         (yield* uploads(client)).id,
         (yield* upload(key)).id,
         (yield* uploads(client, { bytes: "words" })).id,
@@ -103,19 +103,19 @@ layer(layerService())("media/list/", (it) => {
       yield* upload((yield* aKey(client.workspace, { mode: "test" })).key)
       const all = yield* list(client)
       assert.deepStrictEqual([all.total_count, all.page, all.limit], [3, 1, 20])
-      assert.deepStrictEqual(ids(all.media_files), made)
+      assert.deepStrictEqual(ids(all.media_files), created)
       const second = yield* list(client, { page: 2, limit: 2 })
       assert.deepStrictEqual<unknown>(
         { ...second, media_files: ids(second.media_files) },
-        { total_count: 3, page: 2, limit: 2, media_files: made.slice(2) },
+        { total_count: 3, page: 2, limit: 2, media_files: created.slice(2) },
       )
       const beyond = yield* list(client, { page: 9 })
       assert.deepStrictEqual([beyond.total_count, beyond.media_files], [3, []])
       const images = yield* list(client, { file_type: "image" })
-      assert.deepStrictEqual([images.total_count, ids(images.media_files)], [2, made.slice(1)])
+      assert.deepStrictEqual([images.total_count, ids(images.media_files)], [2, created.slice(1)])
       assert.strictEqual((yield* list(client, { file_type: "file" })).total_count, 1)
       const read = answered<PageBody<FileBody>>(yield* get(key, path))
-      assert.deepStrictEqual(ids(read.data), made)
+      assert.deepStrictEqual(ids(read.data), created)
     }),
   )
 
@@ -123,7 +123,7 @@ layer(layerService())("media/list/", (it) => {
     Effect.gen(function* () {
       const client = yield* aClient()
       const fields = { ...client.credentials, page: "2", limit: "1000", nonsense: "ignored" }
-      const { data } = answered<ListV1>(yield* ask("media/list", fields, kind))
+      const { data } = answered<ListV1>(yield* request("media/list", fields, kind))
       // "limit (20, at most 100)"
       assert.deepStrictEqual(data, { total_count: 0, page: 2, limit: 100, media_files: [] })
     }),
@@ -138,12 +138,12 @@ layer(layerService())("media/delete/", (it) => {
       const { key } = yield* aKey(workspace)
       for (const id of [(yield* uploads(client)).id, (yield* upload(key)).id]) {
         const fields = { ...credentials, media_id: String(id) }
-        assert.deepStrictEqual(answered(yield* ask("media/delete/", fields, "form")), {
+        assert.deepStrictEqual(answered(yield* request("media/delete/", fields, "form")), {
           status: 1,
           message: "Media deleted",
         })
         assert.strictEqual((yield* get(key, `${path}/${id}`)).status, 404)
-        saysNo(yield* ask("media/delete/", fields), 400, "Invalid media id")
+        assertRefusedV1(yield* request("media/delete/", fields), 400, "Invalid media id")
       }
       const third = yield* uploads(client)
       yield* remove(key, third.id)
@@ -156,8 +156,8 @@ layer(layerService())("media/delete/", (it) => {
       const owner = yield* aClient()
       const { id } = yield* uploads(owner)
       const { credentials } = yield* aClient()
-      const answer = yield* ask("media/delete/", { ...credentials, media_id: id })
-      saysNo(answer, 400, "Invalid media id")
+      const answer = yield* request("media/delete/", { ...credentials, media_id: id })
+      assertRefusedV1(answer, 400, "Invalid media id")
       assert.strictEqual((yield* list(owner)).total_count, 1)
     }),
   )

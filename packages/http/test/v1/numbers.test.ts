@@ -2,11 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { sleepInRealTime } from "@messaging-service/core"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aKey, aNumber, aPhone } from "../Records.ts"
 import { connect as connectV2, listed, read, scan, scanned } from "../v2/Connecting.ts"
-import { aClient, aLonelyClient, answered, ask, kinds, saysNo } from "./Asking.ts"
+import { aClient, aLonelyClient, answered, request, kinds, assertRefusedV1 } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
 interface NumberV1 {
@@ -24,26 +24,26 @@ interface Asker {
 
 const connect = ({ credentials }: Asker, fields: Fields = {}) =>
   Effect.map(
-    ask("whatsapp/connect/", { ...credentials, ...fields }),
+    request("whatsapp/connect/", { ...credentials, ...fields }),
     (answer) => answered<{ readonly whatsapp_client: number }>(answer).whatsapp_client,
   )
 
 const status = ({ credentials }: Asker, whatsapp_client: number) =>
   Effect.map(
-    ask("whatsapp/status/", { ...credentials, whatsapp_client }),
+    request("whatsapp/status/", { ...credentials, whatsapp_client }),
     (answer) => answered<{ readonly data: NumberV1 }>(answer).data,
   )
 
 const list = ({ credentials }: Asker) =>
   Effect.map(
-    ask("whatsapp/list/", { ...credentials }),
+    request("whatsapp/list/", { ...credentials }),
     (answer) => answered<{ readonly data: ReadonlyArray<NumberV1> }>(answer).data,
   )
 
 /** Polls a number, as clients do, until there is a code. */
-const withCode = (asker: Asker, id: number): Effect.Effect<NumberV1, never, Doors> =>
+const withCode = (asker: Asker, id: number): Effect.Effect<NumberV1, never, HttpTestClients> =>
   Effect.gen(function* () {
-    for (let look = 0; look < 40; look++) {
+    for (let check = 0; check < 40; check++) {
       const number = yield* status(asker, id)
       if ((number.qr_code_url ?? number.pairing_code) != null) return number
       yield* sleepInRealTime("25 millis")
@@ -55,7 +55,7 @@ layer(layerService())("whatsapp/connect/", (it) => {
   it.effect("adds a number, shows its QR code, and connects it once that is scanned", () =>
     Effect.gen(function* () {
       const client = yield* aLonelyClient()
-      const answer = yield* ask("whatsapp/connect/", { ...client.credentials })
+      const answer = yield* request("whatsapp/connect/", { ...client.credentials })
       const body = answered<{ readonly whatsapp_client: number }>(answer)
       const { whatsapp_client: id } = body
       assert.deepStrictEqual<unknown>(body, {
@@ -92,7 +92,7 @@ layer(layerService())("whatsapp/connect/", (it) => {
       const client = yield* aLonelyClient()
       const phone = aPhone().slice(1)
       const fields = { ...client.credentials, whatsapp_number: phone }
-      const answer = yield* ask("whatsapp/connect", fields, kind)
+      const answer = yield* request("whatsapp/connect", fields, kind)
       const { whatsapp_client } = answered<{ readonly whatsapp_client: number }>(answer)
       const number = yield* withCode(client, whatsapp_client)
       assert.match(String(number.pairing_code), /^[0-9A-Z]{8}$/)
@@ -140,15 +140,15 @@ layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
         (yield* listed(key)).map(({ id }) => id).filter((id) => id !== telegram.id),
         shown.map(({ whatsapp_client }) => whatsapp_client),
       )
-      const asked = { ...client.credentials, whatsapp_client: telegram.id }
-      saysNo(yield* ask("whatsapp/status/", asked), 400, "Invalid whatsapp client")
+      const requested = { ...client.credentials, whatsapp_client: telegram.id }
+      assertRefusedV1(yield* request("whatsapp/status/", requested), 400, "Invalid whatsapp client")
     }),
   )
 
   it.effect("are empty for a workspace without numbers", () =>
     Effect.gen(function* () {
       const client = yield* aLonelyClient()
-      const answer = yield* ask("whatsapp/list", { ...client.credentials }, "form")
+      const answer = yield* request("whatsapp/list", { ...client.credentials }, "form")
       assert.deepStrictEqual(answered(answer), { status: 1, data: [] })
     }),
   )

@@ -4,17 +4,25 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aNumber, change, operate } from "../Records.ts"
-import { aClient, aLonelyClient, aText, answered, ask, call, saysNo } from "./Asking.ts"
+import {
+  aClient,
+  aLonelyClient,
+  aText,
+  answered,
+  request,
+  call,
+  assertRefusedV1,
+} from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
 const noPlan = { workspace: { plan: null } }
 
 /** Its requests of this minute are used up. */
 const exhaust = (credentials: Credentials) =>
-  Effect.replicateEffect(ask("me/", credentials), 60, { discard: true })
+  Effect.replicateEffect(request("me/", credentials), 60, { discard: true })
 
 /** A client for which every check of stored state fails too. */
 const scenes = {
@@ -36,12 +44,15 @@ const scenes = {
   "a client without messages whose number is full": Effect.gen(function* () {
     const client = yield* aClient()
     const phones = Array.from({ length: 1000 }, () => "15550001234")
-    const sent = yield* ask("send_msg/multi/", { ...client.credentials, phones, msg: "Hi" })
+    const sent = yield* request("send_msg/multi/", { ...client.credentials, phones, msg: "Hi" })
     answered(sent)
     yield* change(client.workspace, { plan: null })
     return client
   }),
-} satisfies Record<string, Effect.Effect<{ readonly credentials: Credentials }, never, Doors>>
+} satisfies Record<
+  string,
+  Effect.Effect<{ readonly credentials: Credentials }, never, HttpTestClients>
+>
 
 /** Wrong in every field, or in the later ones alone. */
 const wrongFields: Fields = {
@@ -55,7 +66,7 @@ interface Case {
   readonly scene: keyof typeof scenes
   readonly fields: Fields
   readonly status?: number
-  readonly says: string
+  readonly message: string
 }
 
 const aFile = { msg_type: 2, file_url: "https://example.com/a.pdf" }
@@ -65,98 +76,103 @@ const cases: ReadonlyArray<Case> = [
   {
     scene: "a demo workspace over its limit",
     fields: { ...wrongFields, api_key: null, client_id: "x" },
-    says: "Auth Error - Please send correct API key and Client id",
+    message: "Auth Error - Please send correct API key and Client id",
   },
   {
     scene: "a demo workspace over its limit",
     fields: { ...wrongFields, api_key: "wrong", client_id: "x" },
-    says: "Invalid client id.",
+    message: "Invalid client id.",
   },
   {
     scene: "a demo workspace over its limit",
     fields: { ...wrongFields, api_key: "wrong" },
-    says: "Auth Error: invalid api key",
+    message: "Auth Error: invalid api key",
   },
   {
     scene: "a demo workspace whose account is disabled",
     fields: wrongFields,
-    says: "Account Disabled",
+    message: "Account Disabled",
   },
   {
     scene: "a demo workspace over its limit",
     fields: wrongFields,
-    says: "Demo Account can not access apis",
+    message: "Demo Account can not access apis",
   },
-  { scene: "a client over its limit", fields: wrongFields, status: 429, says: "Too many requests" },
+  {
+    scene: "a client over its limit",
+    fields: wrongFields,
+    status: 429,
+    message: "Too many requests",
+  },
   {
     scene: "a client without number and plan",
     fields: wrongFields,
-    says: "Either phone or group_name parameter is required",
+    message: "Either phone or group_name parameter is required",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, phone: "nothing", group_name: "Team" },
-    says: "Please provide either phone OR group_name, not both",
+    message: "Please provide either phone OR group_name, not both",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, phone: "nothing" },
-    says: "Invalid phone number",
+    message: "Invalid phone number",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, ...aText, msg: "" },
-    says: "Invalid msg_type",
+    message: "Invalid msg_type",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, ...aText, msg_type: 0, msg: "" },
-    says: "Msg cant be null",
+    message: "Msg cant be null",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, ...aText, msg_type: 2 },
-    says: "File Url Can't be null",
+    message: "File Url Can't be null",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, ...aText, ...aFile },
-    says: "Invalid expire_after_seconds",
+    message: "Invalid expire_after_seconds",
   },
   {
     scene: "a client without number and plan",
     fields: { ...wrongFields, ...aText, ...aFile, expire_after_seconds: 60 },
-    says: "Invalid webhook url",
+    message: "Invalid webhook url",
   },
   {
     scene: "a client without number and plan",
     fields: { ...aText, ...aFile },
-    says: "Invalid file url, Can't download",
+    message: "Invalid file url, Can't download",
   },
   {
     scene: "a client without number and plan",
     fields: aText,
-    says: "Invalid whatsapp client id.",
+    message: "Invalid whatsapp client id.",
   },
   {
     scene: "a client without plan",
     fields: { ...aText, whatsapp_client: 999_999_999 },
-    says: "Invalid whatsapp client",
+    message: "Invalid whatsapp client",
   },
   {
     scene: "a client without messages whose number is full",
     fields: aText,
-    says: "Not enough credits",
+    message: "Not enough credits",
   },
 ]
 
 layer(layerService())("the order of checks in version 1", (it) => {
-  for (const { fields, says, scene, status = 400 } of cases) {
-    it.effect(`${scene} gets \`${says}\``, () =>
+  for (const { fields, message, scene, status = 400 } of cases) {
+    it.effect(`${scene} gets \`${message}\``, () =>
       Effect.gen(function* () {
         yield* TestClock.adjust("1 minute")
         const { credentials } = yield* scenes[scene]
-        saysNo(yield* ask("send_msg/", { ...credentials, ...fields }), status, says)
+        assertRefusedV1(yield* request("send_msg/", { ...credentials, ...fields }), status, message)
       }),
     )
   }
@@ -164,8 +180,12 @@ layer(layerService())("the order of checks in version 1", (it) => {
   it.effect("checks the method before the body, and the body before credentials", () =>
     Effect.gen(function* () {
       const broken = { headers: [["content-type", "application/json"]] as const, body: "{" }
-      saysNo(yield* call("send_msg/", { method: "PUT", ...broken }), 400, "Invalid request method")
-      saysNo(yield* call("send_msg/", broken), 400, "Invalid JSON format")
+      assertRefusedV1(
+        yield* call("send_msg/", { method: "PUT", ...broken }),
+        400,
+        "Invalid request method",
+      )
+      assertRefusedV1(yield* call("send_msg/", broken), 400, "Invalid JSON format")
     }),
   )
 
@@ -174,7 +194,7 @@ layer(layerService())("the order of checks in version 1", (it) => {
       const { credentials, workspace } = yield* aClient(noPlan)
       yield* aNumber(workspace)
       const fields = { ...credentials, ...aText }
-      saysNo(yield* ask("send_msg/", fields), 400, "Invalid whatsapp client id.")
+      assertRefusedV1(yield* request("send_msg/", fields), 400, "Invalid whatsapp client id.")
     }),
   )
 
@@ -186,7 +206,7 @@ layer(layerService())("the order of checks in version 1", (it) => {
         method: "DELETE",
         path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}`,
       })
-      saysNo(yield* ask("me/", credentials), 400, "Auth Error: invalid api key")
+      assertRefusedV1(yield* request("me/", credentials), 400, "Auth Error: invalid api key")
     }),
   )
 })

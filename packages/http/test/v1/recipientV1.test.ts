@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { phonesFields, readFields, recipientsOf } from "../../src/v1/fields.ts"
+import { phonesFields, readFields, parseRecipients } from "../../src/v1/fields.ts"
 import { vi } from "vitest"
 
-const fieldsOf = (body: Readonly<Record<string, string>>) =>
+const toFields = (body: Readonly<Record<string, string>>) =>
   readFields(phonesFields, {
     has: (name) => Object.hasOwn(body, name),
     one: (name) => body[name] ?? null,
@@ -17,8 +17,8 @@ const longReplacements = <A, E>(run: Effect.Effect<A, E>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => vi.spyOn(String.prototype, "replaceAll")),
     (spy) =>
-      Effect.map(run, (given) => ({
-        given,
+      Effect.map(run, (input) => ({
+        input,
         replacements: spy.mock.contexts.filter((text) => String(text).length >= long).length,
       })),
     (spy) => Effect.sync(() => spy.mockRestore()),
@@ -28,11 +28,11 @@ describe("the phones of one request", () => {
   it.effect("share a country code that is parsed once, however long it is", () =>
     Effect.gen(function* () {
       const phones = Array.from({ length: 1000 }, (_, at) => `0555 ${1_000_000 + at}`)
-      const fields = fieldsOf({ country_code: `+1${"-".repeat(long)}`, phones: phones.join() })
-      const { given, replacements } = yield* longReplacements(recipientsOf(fields))
+      const fields = toFields({ country_code: `+1${"-".repeat(long)}`, phones: phones.join() })
+      const { input, replacements } = yield* longReplacements(parseRecipients(fields))
       assert.strictEqual(replacements, 1)
       assert.deepStrictEqual(
-        given,
+        input,
         phones.map((_, at) => ({ phone: `+1555${1_000_000 + at}` })),
       )
     }),
@@ -41,7 +41,7 @@ describe("the phones of one request", () => {
   it.effect("may have empty members, which are skipped", () =>
     Effect.sync(() => {
       const commas = " ,".repeat(long)
-      const { phones } = fieldsOf({ phones: `${commas}1 2,\t,\u00a0, 3 ${commas},4 ${commas}` })
+      const { phones } = toFields({ phones: `${commas}1 2,\t,\u00a0, 3 ${commas},4 ${commas}` })
       assert.deepStrictEqual(phones, ["1 2", "3", "4"])
     }),
   )

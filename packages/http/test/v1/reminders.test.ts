@@ -2,14 +2,14 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aPlan, aKey, aNumber, operate } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 import { get, list as listMessages, post } from "../v2/Asking.ts"
 import { path as mediaPath, png, sha256, upload } from "../v2/Uploading.ts"
 import type { FileBody } from "../v2/Uploading.ts"
-import { aClient, aText, answered, ask, call, kinds, withFile } from "./Asking.ts"
+import { aClient, aText, answered, request, call, kinds, withFile } from "./Asking.ts"
 import type { Client, Credentials, Fields } from "./Asking.ts"
 
 const path = "/api/v2/reminders"
@@ -26,14 +26,14 @@ interface ReminderV1 {
 
 const aReminder = { reminder_name: "Rent", cron_expression: "0 9 * * *", ...aText }
 
-const idOf = (answer: Parameters<typeof answered>[0]) =>
+const getId = (answer: Parameters<typeof answered>[0]) =>
   answered<{ readonly reminder_id: number }>(answer).reminder_id
 
 const create = ({ credentials }: { readonly credentials: Credentials }, fields: Fields = {}) =>
-  Effect.map(ask("reminder/create/", { ...credentials, ...aReminder, ...fields }), idOf)
+  Effect.map(request("reminder/create/", { ...credentials, ...aReminder, ...fields }), getId)
 
 const list = ({ credentials }: Client, fields: Fields = {}) =>
-  Effect.map(ask("reminder/list/", { ...credentials, ...fields }), (answer) =>
+  Effect.map(request("reminder/list/", { ...credentials, ...fields }), (answer) =>
     answered<{
       readonly status: 1
       readonly total: number
@@ -60,7 +60,7 @@ describe("reminder/create/", () => {
     it.effect("creates a reminder that version 2 shows", () =>
       Effect.gen(function* () {
         const client = yield* aClient()
-        const answer = yield* ask("reminder/create/", {
+        const answer = yield* request("reminder/create/", {
           ...client.credentials,
           ...aReminder,
           phone: "0555-000 1234",
@@ -96,9 +96,9 @@ describe("reminder/create/", () => {
         const { msg, ...rest } = aReminder
         for (const operation of ["reminder/create", "reminder/create/"]) {
           const fields = { ...client.credentials, ...rest, message: msg, msg_type: "0", x: "y" }
-          const id = idOf(yield* ask(operation, fields, kind))
-          const made = yield* read(client, id)
-          assert.deepStrictEqual([made["text"], made["from"]], ["Hello", null])
+          const id = getId(yield* request(operation, fields, kind))
+          const reminderBody = yield* read(client, id)
+          assert.deepStrictEqual([reminderBody["text"], reminderBody["from"]], ["Hello", null])
         }
       }),
     )
@@ -135,9 +135,9 @@ describe("reminder/create/", () => {
     it.effect("with an uploaded file, which is then in the media directory", () =>
       Effect.gen(function* () {
         const client = yield* aClient()
-        const asked = { ...client.credentials, ...aReminder, msg_type: 2 }
-        const form = withFile(asked, [{ fileName: "plan.png" }])
-        const { media } = yield* read(client, idOf(yield* call("reminder/create/", form)))
+        const requested = { ...client.credentials, ...aReminder, msg_type: 2 }
+        const form = withFile(requested, [{ fileName: "plan.png" }])
+        const { media } = yield* read(client, getId(yield* call("reminder/create/", form)))
         const { key } = yield* aKey(client.workspace)
         const files = answered<PageBody<FileBody>>(yield* get(key, mediaPath)).data
         assert.deepStrictEqual(
@@ -158,8 +158,8 @@ describe("reminder/create/", () => {
         const plan = aPlan({ media_storage_bytes: png.length })
         const { credentials, workspace } = yield* aClient({ workspace: { plan } })
         yield* upload((yield* aKey(workspace)).key)
-        const asked = { ...credentials, ...aReminder, msg_type: 2 }
-        const answer = yield* call("reminder/create/", withFile(asked, [{}]))
+        const requested = { ...credentials, ...aReminder, msg_type: 2 }
+        const answer = yield* call("reminder/create/", withFile(requested, [{}]))
         assert.deepStrictEqual(
           [answer.status, answer.body],
           [400, { status: 0, message: "Media storage is full" }],
@@ -172,13 +172,13 @@ describe("reminder/create/", () => {
     it.effect("runs as version 2's do, with its file", () =>
       Effect.gen(function* () {
         const client = yield* aClient()
-        const asked = {
+        const requested = {
           ...client.credentials,
           ...aReminder,
           cron_expression: "0 * * * *",
           msg_type: 2,
         }
-        yield* call("reminder/create/", withFile(asked, [{ fileName: "plan.png" }]))
+        yield* call("reminder/create/", withFile(requested, [{ fileName: "plan.png" }]))
         yield* advance(3600)
         const { key } = yield* aKey(client.workspace)
         const { data } = yield* listMessages(key)
@@ -257,13 +257,13 @@ layer(layerService())("reminder/list/ and reminder/cancel/", (it) => {
         ],
       })
       const fields = { ...client.credentials, reminder_id: String(first) }
-      assert.deepStrictEqual(answered(yield* ask("reminder/cancel/", fields, "form")), {
+      assert.deepStrictEqual(answered(yield* request("reminder/cancel/", fields, "form")), {
         status: 1,
         message: "Reminder cancelled",
       })
       assert.strictEqual((yield* get(key, `${path}/${first}`)).status, 404)
       assert.deepStrictEqual<unknown>((yield* list(client)).reminders, [shown])
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       yield* socket.call({ method: "DELETE", path: `${path}/${paused}`, token: key })
       assert.deepStrictEqual((yield* list(client)).reminders, [])
     }),
@@ -272,9 +272,9 @@ layer(layerService())("reminder/list/ and reminder/cancel/", (it) => {
   it.effect("have 50 a page, newest first, with the total", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
-      const made: Array<number> = []
-      for (let index = 0; index < 52; index++) made.push(yield* create(client))
-      const newest = made.toReversed()
+      const created: Array<number> = []
+      for (let index = 0; index < 52; index++) created.push(yield* create(client))
+      const newest = created.toReversed()
       for (const [page, ids] of [
         [1, newest.slice(0, 50)],
         [2, newest.slice(50)],
@@ -294,7 +294,10 @@ layer(layerService())("reminder/list/ and reminder/cancel/", (it) => {
       const client = yield* aClient()
       const id = yield* create(client)
       const stranger = yield* aClient()
-      const answer = yield* ask("reminder/cancel/", { ...stranger.credentials, reminder_id: id })
+      const answer = yield* request("reminder/cancel/", {
+        ...stranger.credentials,
+        reminder_id: id,
+      })
       assert.deepStrictEqual(answer.body, { status: 0, message: "Invalid reminder id" })
       assert.deepStrictEqual((yield* list(stranger)).reminders, [])
       assert.strictEqual((yield* list(client)).total, 1)

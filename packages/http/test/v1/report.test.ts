@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
 import { settle } from "../Records.ts"
-import { aClient, answered, ask, sends } from "./Asking.ts"
+import { aClient, answered, request, sends } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
 interface Item {
@@ -21,17 +21,17 @@ interface ReportBody {
 }
 
 const report = (credentials: Credentials, fields: Fields) =>
-  Effect.map(ask("report/", { ...credentials, ...fields }), (answer) =>
+  Effect.map(request("report/", { ...credentials, ...fields }), (answer) =>
     answered<ReportBody>(answer),
   )
 
-const idsOf = ({ history }: ReportBody) => history.map(({ msg_id }) => msg_id)
+const toIds = ({ history }: ReportBody) => history.map(({ msg_id }) => msg_id)
 
 layer(layerService())("the report of version 1", (it) => {
   it.effect("covers whole days in UTC, both included, newest first", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
-      const moments = [
+      const instants = [
         "2028-02-28T23:59:59.999Z",
         "2028-02-29T00:00:00Z",
         "2028-02-29T12:00:00Z",
@@ -39,20 +39,20 @@ layer(layerService())("the report of version 1", (it) => {
         "2028-03-02T00:00:00Z",
       ]
       const ids: Array<number> = []
-      for (const moment of moments) {
-        yield* TestClock.setTime(Date.parse(moment))
+      for (const instant of instants) {
+        yield* TestClock.setTime(Date.parse(instant))
         ids.push(yield* sends(client.credentials))
       }
       yield* settle
       const days = (start_date: string, end_date: string) =>
         report(client.credentials, { start_date, end_date })
       const both = yield* days("29-02-2028", "01-03-2028")
-      assert.deepStrictEqual(idsOf(both), [ids[3], ids[2], ids[1]])
+      assert.deepStrictEqual(toIds(both), [ids[3], ids[2], ids[1]])
       assert.deepInclude(both, { status: 1, total: 3, page: 1 })
       assert.deepStrictEqual(both.history[0]?.created_at, "2028-03-01T23:59:59Z")
       assert.match(both.history[0]?.sent_at ?? "", /^2028-03-0[12]T\d\d:\d\d:\d\dZ$/)
-      assert.deepStrictEqual(idsOf(yield* days("28-02-2028", "28-02-2028")), [ids[0]])
-      assert.deepStrictEqual(idsOf(yield* days("28-02-2028", "02-03-2028")), ids.toReversed())
+      assert.deepStrictEqual(toIds(yield* days("28-02-2028", "28-02-2028")), [ids[0]])
+      assert.deepStrictEqual(toIds(yield* days("28-02-2028", "02-03-2028")), ids.toReversed())
       const none = { status: 1, total: 0, page: 1, history: [] } as const
       assert.deepStrictEqual(yield* days("27-02-2028", "27-02-2028"), none)
       // A period that ends before it begins.
@@ -66,7 +66,7 @@ layer(layerService())("the report of version 1", (it) => {
       const { credentials } = yield* aClient()
       const other = yield* aClient()
       const phones = Array.from({ length: 401 }, () => "15550001234")
-      const sent = yield* ask("send_msg/multi/", { ...credentials, phones, msg: "Hi" })
+      const sent = yield* request("send_msg/multi/", { ...credentials, phones, msg: "Hi" })
       const { msg_ids } = answered<{ msg_ids: ReadonlyArray<number> }>(sent)
       const day = { start_date: "01-01-2029", end_date: "01-01-2029" }
       const pages = yield* Effect.forEach([null, "2", 3, 4], (page) =>
@@ -81,7 +81,7 @@ layer(layerService())("the report of version 1", (it) => {
           [4, 401, 0],
         ],
       )
-      assert.deepStrictEqual(pages.flatMap(idsOf), msg_ids.toReversed())
+      assert.deepStrictEqual(pages.flatMap(toIds), msg_ids.toReversed())
       assert.strictEqual((yield* report(other.credentials, day)).total, 0)
     }),
   )

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
 import { settle } from "../Records.ts"
-import { aClient, answered, ask, onV2, saysNo, sends, shapeOf } from "./Asking.ts"
+import { aClient, answered, request, onV2, assertRefusedV1, sends, toShape } from "./Asking.ts"
 import type { SentBody } from "./Asking.ts"
 
 /** Date, time, zone, and the moment that they mean. */
@@ -24,13 +24,13 @@ const times: ReadonlyArray<
 ]
 
 layer(layerService())("schedule_msg of version 1", (it) => {
-  for (const [date, time, timezone, moment] of times) {
-    it.effect(`${date} ${time} ${timezone ?? "without a zone"} is ${moment}`, () =>
+  for (const [date, time, timezone, instant] of times) {
+    it.effect(`${date} ${time} ${timezone ?? "without a zone"} is ${instant}`, () =>
       Effect.gen(function* () {
         const client = yield* aClient()
         const id = yield* sends(client.credentials, { date, time, timezone }, "schedule_msg/")
         const message = yield* onV2(client, id)
-        assert.strictEqual(message["send_at"], moment)
+        assert.strictEqual(message["send_at"], instant)
         assert.strictEqual(message.status, "scheduled")
       }),
     )
@@ -42,7 +42,7 @@ layer(layerService())("schedule_msg of version 1", (it) => {
       const { credentials } = yield* aClient()
       const when = { date: "01/01/2040", time: "00:01" }
       const sent = yield* sends(credentials, when, "schedule_msg/")
-      const group = yield* ask("schedule_msg/", {
+      const group = yield* request("schedule_msg/", {
         ...credentials,
         ...when,
         group_name: "Team",
@@ -51,12 +51,12 @@ layer(layerService())("schedule_msg of version 1", (it) => {
       const cancelled = answered<SentBody>(group).msg_id
       const status = (msg_id: number) =>
         Effect.map(
-          ask("message/status/", { ...credentials, msg_id }),
+          request("message/status/", { ...credentials, msg_id }),
           (answer) => answered<{ status: number }>(answer).status,
         )
       assert.strictEqual(yield* status(sent), 0)
-      const answer = yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
-      assert.deepStrictEqual(shapeOf(answer), [
+      const answer = yield* request("cancel_msg/", { ...credentials, msg_id: cancelled })
+      assert.deepStrictEqual(toShape(answer), [
         ["status", "number"],
         ["message", "string"],
       ])
@@ -65,8 +65,8 @@ layer(layerService())("schedule_msg of version 1", (it) => {
       assert.strictEqual(yield* status(sent), 1)
       assert.strictEqual(yield* status(cancelled), 3)
       for (const msg_id of [sent, cancelled]) {
-        saysNo(
-          yield* ask("cancel_msg/", { ...credentials, msg_id }),
+        assertRefusedV1(
+          yield* request("cancel_msg/", { ...credentials, msg_id }),
           400,
           "Message can not be cancelled",
         )

@@ -2,10 +2,20 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import type { Answer } from "../Doors.ts"
+import type { Answer } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aNumber, settle } from "../Records.ts"
-import { aClient, aText, answered, ask, call, onV2, saysNo, sends, shapeOf } from "./Asking.ts"
+import {
+  aClient,
+  aText,
+  answered,
+  request,
+  call,
+  onV2,
+  assertRefusedV1,
+  sends,
+  toShape,
+} from "./Asking.ts"
 import type { SentBody } from "./Asking.ts"
 
 const isErrorPage = (answer: Answer): void => {
@@ -34,8 +44,8 @@ layer(layerService())("a send of version 1", (it) => {
   it.effect("to a phone answers `status` 1, `message` and `msg_id`", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
-      const answer = yield* ask("send_msg/", { ...credentials, ...aText })
-      assert.deepStrictEqual(shapeOf(answer), [
+      const answer = yield* request("send_msg/", { ...credentials, ...aText })
+      assert.deepStrictEqual(toShape(answer), [
         ["status", "number"],
         ["message", "string"],
         ["msg_id", "number"],
@@ -69,21 +79,21 @@ layer(layerService())("a send of version 1", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const fields = { ...credentials, msg: "Hi" }
-      const there = yield* ask("send_msg/group/", { ...fields, group_name: "Team" })
-      const either = yield* ask("send_msg/", { ...fields, group_name: "Team" })
-      const nowhere = yield* ask("send_msg/group/", { ...fields, group_name: "Nowhere" })
+      const there = yield* request("send_msg/group/", { ...fields, group_name: "Team" })
+      const either = yield* request("send_msg/", { ...fields, group_name: "Team" })
+      const nowhere = yield* request("send_msg/group/", { ...fields, group_name: "Nowhere" })
       yield* settle
-      const statusOf = ({ body }: Answer) =>
+      const getStatus = ({ body }: Answer) =>
         Effect.map(
-          ask("message/status/", { ...credentials, msg_id: (body as SentBody).msg_id }),
+          request("message/status/", { ...credentials, msg_id: (body as SentBody).msg_id }),
           (answer) => {
             const { error, status } = answered<{ status: number; error: string | null }>(answer)
             return [status, error]
           },
         )
-      assert.deepStrictEqual(yield* statusOf(there), [1, null])
-      assert.deepStrictEqual(yield* statusOf(either), [1, null])
-      assert.deepStrictEqual(yield* statusOf(nowhere), [2, "Group not found"])
+      assert.deepStrictEqual(yield* getStatus(there), [1, null])
+      assert.deepStrictEqual(yield* getStatus(either), [1, null])
+      assert.deepStrictEqual(yield* getStatus(nowhere), [2, "Group not found"])
     }),
   )
 
@@ -93,11 +103,11 @@ layer(layerService())("a send of version 1", (it) => {
       Effect.gen(function* () {
         const client = yield* aClient()
         const fields = { ...client.credentials, group_name: 7, msg: "Hi" }
-        const { msg_id } = answered<SentBody>(yield* ask("send_msg/", fields))
+        const { msg_id } = answered<SentBody>(yield* request("send_msg/", fields))
         assert.deepStrictEqual((yield* onV2(client, msg_id)).to, { group: "7" })
-        isErrorPage(yield* ask("send_msg/group/", fields))
+        isErrorPage(yield* request("send_msg/group/", fields))
         for (const kind of ["form", "multipart"] as const) {
-          const answer = yield* ask("send_msg/group/", fields, kind)
+          const answer = yield* request("send_msg/group/", fields, kind)
           assert.strictEqual(answered<SentBody>(answer).status, 1)
         }
       }),
@@ -110,23 +120,31 @@ layer(layerService())("a send of version 1", (it) => {
         const { credentials } = yield* aClient()
         const fields = { ...credentials, group_name: "Team", msg: "Hi" }
         for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1", "", null]) {
-          isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type }))
-          saysNo(yield* ask("send_msg/", { ...fields, msg_type }), 400, "Invalid msg_type")
+          isErrorPage(yield* request("send_msg/group/", { ...fields, msg_type }))
+          assertRefusedV1(
+            yield* request("send_msg/", { ...fields, msg_type }),
+            400,
+            "Invalid msg_type",
+          )
         }
-        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
-        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
+        isErrorPage(yield* request("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
+        isErrorPage(yield* request("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
         for (const kind of ["form", "multipart"] as const) {
-          isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "" }, kind))
+          isErrorPage(yield* request("send_msg/group/", { ...fields, msg_type: "" }, kind))
         }
         // A whole number, though with more digits than a double holds exactly.
         for (const msg_type of [3, -1, "00000000000000000003", 2 ** 53, 1e300]) {
-          saysNo(yield* ask("send_msg/group/", { ...fields, msg_type }), 400, "Invalid msg_type")
+          assertRefusedV1(
+            yield* request("send_msg/group/", { ...fields, msg_type }),
+            400,
+            "Invalid msg_type",
+          )
         }
-        const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
+        const whole = yield* request("send_msg/group/", { ...fields, msg_type: 0.0 })
         assert.strictEqual(whole.status, 200)
         // Credentials are checked first.
-        saysNo(
-          yield* ask("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
+        assertRefusedV1(
+          yield* request("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
           400,
           "Auth Error: invalid api key",
         )
@@ -176,9 +194,9 @@ layer(layerService())("a send of version 1", (it) => {
   it.effect("to many answers their ids in order, from a list or commas", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
-      const given = ["555 000-1234", "05550001235", "5550001234"]
-      for (const phones of [given, given.join(","), ` ${given.join(" , ")},`]) {
-        const answer = yield* ask("send_msg/multi/", {
+      const args = ["555 000-1234", "05550001235", "5550001234"]
+      for (const phones of [args, args.join(","), ` ${args.join(" , ")},`]) {
+        const answer = yield* request("send_msg/multi/", {
           ...client.credentials,
           country_code: "1",
           phones,

@@ -2,9 +2,9 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Admission, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer, Logger } from "effect"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aClient, aText, answered, ask, call, saysNo, sends } from "./Asking.ts"
+import { aClient, aText, answered, request, call, assertRefusedV1, sends } from "./Asking.ts"
 import type { SentBody } from "./Asking.ts"
 
 const operations = [
@@ -38,7 +38,7 @@ layer(layerService())("version 1", (it) => {
         Effect.gen(function* () {
           for (const path of [operation, `${operation}/`, `${operation}?client_id=1`]) {
             for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
-              saysNo(yield* call(path, { method }), 400, "Invalid request method")
+              assertRefusedV1(yield* call(path, { method }), 400, "Invalid request method")
             }
           }
         }),
@@ -50,7 +50,7 @@ layer(layerService())("version 1", (it) => {
       Effect.gen(function* () {
         for (const path of [operation, `${operation}/`]) {
           for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
-            saysNo(yield* call(path, { method }), 400, "Invalid request method")
+            assertRefusedV1(yield* call(path, { method }), 400, "Invalid request method")
           }
         }
       }),
@@ -61,11 +61,11 @@ layer(layerService())("version 1", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const path of ["", "nothing/", "send_msg/nothing", "send_msg//", "me/me", "message/"]) {
-        saysNo(yield* ask(path, credentials), 404, "Not found")
-        saysNo(yield* call(path, { method: "GET" }), 404, "Not found")
+        assertRefusedV1(yield* request(path, credentials), 404, "Not found")
+        assertRefusedV1(yield* call(path, { method: "GET" }), 404, "Not found")
       }
-      const { socket } = yield* Doors
-      saysNo(yield* socket.call({ path: "/api/v1" }), 404, "Not found")
+      const { socket } = yield* HttpTestClients
+      assertRefusedV1(yield* socket.call({ path: "/api/v1" }), 404, "Not found")
       const other = yield* socket.call({ path: "/api/v10/me" })
       assert.isTrue("error" in (other.body as object), other.text)
     }),
@@ -75,7 +75,7 @@ layer(layerService())("version 1", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const path of ["send_msg", "send_msg/"]) {
-        const answer = yield* ask(path, { ...credentials, ...aText })
+        const answer = yield* request(path, { ...credentials, ...aText })
         assert.strictEqual(answered<SentBody>(answer).status, 1)
       }
     }),
@@ -133,10 +133,10 @@ describe("a fault in version 1", () => {
       for (const what of ["store", "defect"]) {
         it.effect(`of the ${what} is 500 in its own format, without a detail`, () =>
           Effect.gen(function* () {
-            const { socket, web } = yield* Doors
-            for (const door of [socket, web]) {
-              saysNo(
-                yield* door.call({
+            const { socket, web } = yield* HttpTestClients
+            for (const client of [socket, web]) {
+              assertRefusedV1(
+                yield* client.call({
                   method: "POST",
                   path: "/api/v1/me/",
                   json: { client_id: 1, api_key: what },

@@ -6,32 +6,35 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"
-import { Doors } from "../Doors.ts"
-import type { Answer } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Answer } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aPart, form, multipart, path as mediaPath } from "../v2/Uploading.ts"
 import type { FormPart } from "../v2/Uploading.ts"
 import { aSender } from "../Records.ts"
-import { aClient, aText, answered, at, call, saysNo, withFile } from "./Asking.ts"
+import { aClient, aText, answered, at, call, assertRefusedV1, withFile } from "./Asking.ts"
 import type { Fields } from "./Asking.ts"
 
 const mebibyte = 1024 * 1024
 
-const fieldsOf = (fields: Fields): ReadonlyArray<FormPart> =>
+const toFields = (fields: Fields): ReadonlyArray<FormPart> =>
   Object.entries(fields).map(([name, value]) => ({ name, fileName: null, bytes: String(value) }))
 
-const formOf = (...parts: ReadonlyArray<FormPart>) => ({ headers: [multipart], body: form(parts) })
+const makeForm = (...parts: ReadonlyArray<FormPart>) => ({
+  headers: [multipart],
+  body: form(parts),
+})
 
 /** Lets everything else of the process run, sockets and files too. */
-const aTurn = Effect.callback<void>((resume) => {
+const aTick = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
 const eventually = (what: string, condition: Effect.Effect<boolean, never, Disk>) =>
   Effect.gen(function* () {
-    for (let turns = 0; turns < 50_000; turns++) {
+    for (let iterations = 0; iterations < 50_000; iterations++) {
       if (yield* condition) return
-      yield* aTurn
+      yield* aTick
     }
     assert.fail(`never: ${what}`)
   })
@@ -39,7 +42,7 @@ const eventually = (what: string, condition: Effect.Effect<boolean, never, Disk>
 /** A request with an open body: the answer so far, and a way to break it off. */
 const unfinished = (path: string, body: Uint8Array, headers: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const { port } = yield* Doors
+    const { port } = yield* HttpTestClients
     const seen: { answer: Answer | undefined } = { answer: undefined }
     const outgoing = nodeRequest({
       host: "127.0.0.1",
@@ -81,18 +84,18 @@ const nothingSpooled = Effect.flatMap(Disk, ({ files }) =>
 )
 
 /** The answer to a call once there is room. A call's bytes are released a moment after its file is gone. */
-const onceThereIsRoom = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
+const onceThereIsRoom = <E, R>(request: Effect.Effect<Answer, E, R>) =>
   Effect.gen(function* () {
-    for (let turns = 0; turns < 1000; turns++) {
-      const answer = yield* asked
+    for (let iterations = 0; iterations < 1000; iterations++) {
+      const answer = yield* request
       if (answer.status !== 503) return answer
-      yield* aTurn
+      yield* aTick
     }
     return assert.fail("never: room")
   })
 
 /** The beginning of a form, without its end. */
-const begun = (...parts: ReadonlyArray<FormPart>) => {
+const started = (...parts: ReadonlyArray<FormPart>) => {
   const whole = form(parts)
   return whole.subarray(0, whole.length - 100)
 }
@@ -109,13 +112,13 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       Effect.gen(function* () {
         const { files } = yield* Disk
         const before = yield* files
-        const body = begun(...fieldsOf(fields), big)
+        const body = started(...toFields(fields), big)
         const { breakOff, seen } = yield* unfinished(at("media/upload/"), body, headers)
         yield* eventually(
           "an answer",
           Effect.sync(() => seen.answer !== undefined),
         )
-        saysNo(seen.answer ?? assert.fail(), 400, "Auth Error: invalid api key")
+        assertRefusedV1(seen.answer ?? assert.fail(), 400, "Auth Error: invalid api key")
         assert.deepStrictEqual(yield* files, before)
         yield* breakOff
       }),
@@ -125,16 +128,20 @@ layer(layerService())("the caller of a version 1 form", (it) => {
   it.effect("a wrong field before the file is reported before a wrong key", () =>
     Effect.gen(function* () {
       const wrong = { client_id: 1, api_key: "0".repeat(40), msg: "a\0b" }
-      saysNo(yield* call("me/", formOf(...fieldsOf(wrong), big)), 400, "Invalid JSON format")
+      assertRefusedV1(
+        yield* call("me/", makeForm(...toFields(wrong), big)),
+        400,
+        "Invalid JSON format",
+      )
     }),
   )
 
   it.effect("is counted once, however many files follow", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
-      const given = withFile({ ...credentials }, [{ name: "one" }, { name: "two" }])
-      for (let asked = 0; asked < 60; asked++) answered(yield* call("me/", given))
-      saysNo(yield* call("me/", given), 429, "Too many requests")
+      const overrides = withFile({ ...credentials }, [{ name: "one" }, { name: "two" }])
+      for (let requests = 0; requests < 60; requests++) answered(yield* call("me/", overrides))
+      assertRefusedV1(yield* call("me/", overrides), 429, "Too many requests")
     }),
   )
 
@@ -144,7 +151,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       const last = yield* aClient({ workspace: { name: "Last" } })
       const answer = yield* call(
         "me/",
-        formOf(...fieldsOf(first.credentials), big, ...fieldsOf(last.credentials)),
+        makeForm(...toFields(first.credentials), big, ...toFields(last.credentials)),
       )
       assert.strictEqual(answered<{ readonly name: string }>(answer).name, "Last")
     }),
@@ -154,7 +161,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const file = aPart({ bytes: Buffer.alloc(64 * mebibyte) })
-      const answer = yield* call("media/upload/", formOf(file, ...fieldsOf(credentials)))
+      const answer = yield* call("media/upload/", makeForm(file, ...toFields(credentials)))
       assert.strictEqual(answer.status, 200, answer.text)
     }),
   )
@@ -162,20 +169,23 @@ layer(layerService())("the caller of a version 1 form", (it) => {
   it.effect("unknown callers share 64 MiB, above which one is refused with Retry-After", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
-      const { kept } = yield* files
+      const { stored } = yield* files
       const { credentials } = yield* aClient()
       const path = at("media/upload/")
-      const holder = yield* unfinished(path, begun(aPart({ bytes: Buffer.alloc(40 * mebibyte) })))
+      const holder = yield* unfinished(path, started(aPart({ bytes: Buffer.alloc(40 * mebibyte) })))
       yield* eventually("40 MiB without a caller", spooled(40 * mebibyte - 1000))
 
-      const late = formOf(aPart({ bytes: Buffer.alloc(30 * mebibyte) }), ...fieldsOf(credentials))
+      const late = makeForm(aPart({ bytes: Buffer.alloc(30 * mebibyte) }), ...toFields(credentials))
       const refused = yield* call("media/upload/", late)
-      saysNo(refused, 503, "Service unavailable")
+      assertRefusedV1(refused, 503, "Service unavailable")
       assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
-      assert.deepStrictEqual((yield* files).kept, kept)
+      assert.deepStrictEqual((yield* files).stored, stored)
 
       // A call whose credentials come before its file is not counted.
-      const early = formOf(...fieldsOf(credentials), aPart({ bytes: Buffer.alloc(30 * mebibyte) }))
+      const early = makeForm(
+        ...toFields(credentials),
+        aPart({ bytes: Buffer.alloc(30 * mebibyte) }),
+      )
       answered(yield* call("media/upload/", early))
       answered(yield* call("send_msg/", { json: { ...credentials, ...aText } }))
 
@@ -189,15 +199,15 @@ layer(layerService())("the caller of a version 1 form", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const path = at("media/upload/")
-      const most = 64 * mebibyte - 1000
-      const holder = yield* unfinished(path, begun(aPart({ bytes: Buffer.alloc(most) })))
-      yield* eventually("almost 64 MiB without a caller", spooled(most - 1000))
+      const max = 64 * mebibyte - 1000
+      const holder = yield* unfinished(path, started(aPart({ bytes: Buffer.alloc(max) })))
+      yield* eventually("almost 64 MiB without a caller", spooled(max - 1000))
       const large = { ...credentials, unknown: "x".repeat(mebibyte - 1000) }
       const asForm = new URLSearchParams(
         Object.entries(large).map(([name, value]): [string, string] => [name, String(value)]),
       ).toString()
-      saysNo(yield* call("me/", { json: large }), 503, "Service unavailable")
-      saysNo(
+      assertRefusedV1(yield* call("me/", { json: large }), 503, "Service unavailable")
+      assertRefusedV1(
         yield* call("me/", {
           headers: [["content-type", "application/x-www-form-urlencoded"]],
           body: asForm,
@@ -225,7 +235,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       ]
       for (const [path, headers] of calls) {
         const fields = path === mediaPath ? {} : { ...credentials, ...aText }
-        const broken = yield* unfinished(path, begun(...fieldsOf(fields), big), headers)
+        const broken = yield* unfinished(path, started(...toFields(fields), big), headers)
         // Paths without a file have nothing to wait for.
         if (path !== at("reminder/create/")) {
           yield* eventually(`a file of ${path}`, spooled(mebibyte / 2))

@@ -3,9 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
 import { aKey, aPhone, change, settle } from "../Records.ts"
-import type { Made, PageBody } from "../Records.ts"
+import type { Created, PageBody } from "../Records.ts"
 import { get, post } from "../v2/Asking.ts"
-import { aClient, aLonelyClient, answered, bodyAs, call, kinds, saysNo } from "./Asking.ts"
+import { aClient, aLonelyClient, answered, bodyAs, call, kinds, assertRefusedV1 } from "./Asking.ts"
 import type { Client, Fields, Kind } from "./Asking.ts"
 
 interface Campaign {
@@ -16,14 +16,14 @@ interface Campaign {
 
 const unknownPhone = "+15550000000"
 
-const asks = (token: string | undefined, fields: Fields, kind: Kind = "JSON", slash = "/") =>
+const requests = (token: string | undefined, fields: Fields, kind: Kind = "JSON", slash = "/") =>
   call(`verification/create${slash}`, {
     ...bodyAs(kind, fields),
     ...(token === undefined ? {} : { token }),
   })
 
 const starts = ({ credentials }: Client, fields: Fields) =>
-  Effect.map(asks(credentials.api_key, fields), (answer) => answered<Campaign>(answer))
+  Effect.map(requests(credentials.api_key, fields), (answer) => answered<Campaign>(answer))
 
 const question = (operation: string, query: Fields): string => {
   const entries = Object.entries(query).map(([name, value]) => [name, String(value)])
@@ -47,9 +47,9 @@ layer(layerService())("verification/create/", (it) => {
       const client = yield* aClient()
       const phone = aPhone()
       const numbers = [phone.slice(1), phone, "1 555-000 0000"]
-      const made = yield* starts(client, { numbers, campaign_name: "Leads" })
-      const { campaign_id } = made
-      assert.deepStrictEqual<unknown>(made, {
+      const campaign = yield* starts(client, { numbers, campaign_name: "Leads" })
+      const { campaign_id } = campaign
+      assert.deepStrictEqual<unknown>(campaign, {
         status: 1,
         message: "Verification started",
         campaign_id,
@@ -70,7 +70,7 @@ layer(layerService())("verification/create/", (it) => {
       const { credentials } = yield* aClient()
       for (const slash of ["/", ""]) {
         const fields = { numbers: "15550001234, +15550001235,", nonsense: "ignored" }
-        const answer = yield* asks(credentials.api_key, fields, kind, slash)
+        const answer = yield* requests(credentials.api_key, fields, kind, slash)
         assert.strictEqual(answered<Campaign>(answer).numbers_count, 2)
       }
     }),
@@ -91,11 +91,11 @@ layer(layerService())("verification/create/", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const [fields, message] of refused) {
-        saysNo(yield* asks(credentials.api_key, fields), 400, message)
+        assertRefusedV1(yield* requests(credentials.api_key, fields), 400, message)
       }
       const lonely = yield* aLonelyClient()
-      const answer = yield* asks(lonely.credentials.api_key, { numbers: ["15550001234"] })
-      saysNo(answer, 400, "Invalid whatsapp client id.")
+      const answer = yield* requests(lonely.credentials.api_key, { numbers: ["15550001234"] })
+      assertRefusedV1(answer, 400, "Invalid whatsapp client id.")
     }),
   )
 })
@@ -141,7 +141,7 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
     Effect.gen(function* () {
       const client = yield* aClient()
       const { key } = yield* aKey(client.workspace)
-      const { id } = answered<Made>(
+      const { id } = answered<Created>(
         yield* post(key, { phones: [aPhone()] }, "/api/v2/number-checks"),
         202,
       )
@@ -150,9 +150,11 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
       const stranger = yield* aClient()
       for (const operation of ["status", "status/", "results", "results/"]) {
         const answer = yield* looks(operation, stranger.credentials.api_key, { campaign_id: id })
-        saysNo(answer, 400, "Invalid campaign id")
+        assertRefusedV1(answer, 400, "Invalid campaign id")
       }
-      const own = answered<PageBody<Made>>(yield* get(key, `/api/v2/number-checks/${id}/results`))
+      const own = answered<PageBody<Created>>(
+        yield* get(key, `/api/v2/number-checks/${id}/results`),
+      )
       assert.lengthOf(own.data, 1)
     }),
   )
@@ -163,8 +165,8 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
       const token = client.credentials.api_key
       const { campaign_id } = yield* starts(client, { numbers: [aPhone()] })
       for (const query of [{}, { campaign_id: "" }, { campaign_id: "x" }, { campaign_id: 0 }]) {
-        saysNo(yield* looks("status/", token, query), 400, "Invalid campaign id")
-        saysNo(yield* looks("results/", token, query), 400, "Invalid campaign id")
+        assertRefusedV1(yield* looks("status/", token, query), 400, "Invalid campaign id")
+        assertRefusedV1(yield* looks("results/", token, query), 400, "Invalid campaign id")
       }
       for (const [query, message] of [
         [{ status: "sent" }, "Invalid status"],
@@ -173,7 +175,7 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
         [{ offset: -1 }, "Invalid offset"],
         [{ offset: "x" }, "Invalid offset"],
       ] as const) {
-        saysNo(yield* looks("results/", token, { campaign_id, ...query }), 400, message)
+        assertRefusedV1(yield* looks("results/", token, { campaign_id, ...query }), 400, message)
       }
     }),
   )
@@ -184,11 +186,19 @@ layer(layerService())("credentials of verification", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const missing = "Auth Error - Please send correct API key and Client id"
-      saysNo(yield* asks(undefined, { ...credentials, numbers: [aPhone()] }), 400, missing)
-      saysNo(yield* looks("status/", undefined, { ...credentials, campaign_id: 1 }), 400, missing)
+      assertRefusedV1(
+        yield* requests(undefined, { ...credentials, numbers: [aPhone()] }),
+        400,
+        missing,
+      )
+      assertRefusedV1(
+        yield* looks("status/", undefined, { ...credentials, campaign_id: 1 }),
+        400,
+        missing,
+      )
       // A client_id is ignored too, wrong or right.
       const other = { client_id: 999_999, api_key: "nonsense", numbers: [aPhone()] }
-      answered(yield* asks(credentials.api_key, other))
+      answered(yield* requests(credentials.api_key, other))
     }),
   )
 
@@ -196,16 +206,16 @@ layer(layerService())("credentials of verification", (it) => {
     Effect.gen(function* () {
       const { key: version2 } = yield* aKey((yield* aClient()).workspace)
       const invalid = "Auth Error: invalid api key"
-      saysNo(yield* looks("status/", version2, { campaign_id: 1 }), 400, invalid)
-      saysNo(yield* looks("results/", "a1".repeat(20), { campaign_id: 1 }), 400, invalid)
+      assertRefusedV1(yield* looks("status/", version2, { campaign_id: 1 }), 400, invalid)
+      assertRefusedV1(yield* looks("results/", "a1".repeat(20), { campaign_id: 1 }), 400, invalid)
       const demo = yield* aClient({ workspace: { demo: true } })
       const { api_key } = demo.credentials
-      const answer = yield* asks(api_key, { numbers: [aPhone()] })
-      saysNo(answer, 400, "Demo Account can not access apis")
+      const answer = yield* requests(api_key, { numbers: [aPhone()] })
+      assertRefusedV1(answer, 400, "Demo Account can not access apis")
       yield* change(demo.workspace, { demo: false, account_disabled: true })
-      saysNo(yield* looks("status/", api_key, {}), 400, "Account Disabled")
+      assertRefusedV1(yield* looks("status/", api_key, {}), 400, "Account Disabled")
       yield* change(demo.workspace, { account_disabled: false, api_v2_enabled: false })
-      answered(yield* asks(api_key, { numbers: [aPhone()] }))
+      answered(yield* requests(api_key, { numbers: [aPhone()] }))
     }),
   )
 })

@@ -4,9 +4,9 @@ import { sleepInRealTime } from "@messaging-service/core"
 import { Effect } from "effect"
 import jsQR from "jsqr"
 import { PNG } from "pngjs"
-import { Doors } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
 import { publicUrl } from "../Service.ts"
-import { bodyOf, operate, aKey, aWorkspace } from "../Records.ts"
+import { expectBody, operate, aKey, aWorkspace } from "../Records.ts"
 import { get, post } from "./Asking.ts"
 
 export const numbersPath = "/api/v2/numbers"
@@ -30,18 +30,18 @@ export interface NumberBody {
   readonly connect: ConnectBody | null
 }
 
-export const ask = (token: string, json: unknown = {}) => post(token, json, numbersPath)
+export const request = (token: string, json: unknown = {}) => post(token, json, numbersPath)
 
 export const connect = (token: string, json: unknown = {}) =>
-  Effect.map(ask(token, json), (answer) => bodyOf<NumberBody>(answer, 202))
+  Effect.map(request(token, json), (answer) => expectBody<NumberBody>(answer, 202))
 
 export const read = (token: string, id: number) =>
-  Effect.map(get(token, `${numbersPath}/${id}`), (answer) => bodyOf<NumberBody>(answer, 200))
+  Effect.map(get(token, `${numbersPath}/${id}`), (answer) => expectBody<NumberBody>(answer, 200))
 
 export const listed = (token: string) =>
   Effect.map(
     get(token, numbersPath),
-    (answer) => bodyOf<{ readonly data: ReadonlyArray<NumberBody> }>(answer, 200).data,
+    (answer) => expectBody<{ readonly data: ReadonlyArray<NumberBody> }>(answer, 200).data,
   )
 
 /** Polls a number, as clients do, until it matches. */
@@ -49,9 +49,9 @@ export const until = (
   token: string,
   id: number,
   isReached: (number: NumberBody) => boolean,
-): Effect.Effect<NumberBody, never, Doors> =>
+): Effect.Effect<NumberBody, never, HttpTestClients> =>
   Effect.gen(function* () {
-    for (let look = 0; look < 200; look++) {
+    for (let check = 0; check < 200; check++) {
       const number = yield* read(token, id)
       if (isReached(number)) return number
       yield* sleepInRealTime("10 millis")
@@ -73,13 +73,13 @@ export const scanPath = (id: number) => `/admin/v1/simulator/numbers/${id}/scan`
 export const scan = (id: number, json?: unknown) =>
   Effect.map(
     operate({ method: "POST", path: scanPath(id), ...(json === undefined ? {} : { json }) }),
-    (answer) => bodyOf<NumberBody>(answer, 200),
+    (answer) => expectBody<NumberBody>(answer, 200),
   )
 
 /** Follows a QR link without any key. */
 export const follow = (link: string, method = "GET") =>
   Effect.gen(function* () {
-    const { port } = yield* Doors
+    const { port } = yield* HttpTestClients
     const url = link.replace(publicUrl, `http://127.0.0.1:${port}`)
     return yield* Effect.promise(async () => {
       const response = await fetch(url, { method })

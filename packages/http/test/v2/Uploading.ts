@@ -2,11 +2,11 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Answer, Call } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Answer, Call } from "../HttpTestClients.ts"
 import { publicUrl } from "../Service.ts"
 import { get } from "./Asking.ts"
-import { aPlan, bodyOf } from "../Records.ts"
+import { aPlan, expectBody } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 
 export const path = "/api/v2/media"
@@ -64,7 +64,7 @@ export const form = (parts: ReadonlyArray<FormPart>): Buffer =>
   ])
 
 export const post = (token: string, parts: ReadonlyArray<FormPart>, call: Partial<Call> = {}) =>
-  Effect.flatMap(Doors, ({ socket }) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
     socket.call({
       method: "POST",
       path,
@@ -76,10 +76,10 @@ export const post = (token: string, parts: ReadonlyArray<FormPart>, call: Partia
   )
 
 export const upload = (token: string, overrides: Partial<FormPart> = {}) =>
-  Effect.map(post(token, [aPart(overrides)]), (answer) => bodyOf<FileBody>(answer, 201))
+  Effect.map(post(token, [aPart(overrides)]), (answer) => expectBody<FileBody>(answer, 201))
 
 export const remove = (token: string, id: number) =>
-  Effect.flatMap(Doors, ({ socket }) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
     socket.call({ method: "DELETE", path: `${path}/${id}`, token }),
   )
 
@@ -91,7 +91,7 @@ export interface Fetched {
 
 /** Follows a link on the socket that the test opened. */
 export const follow = (url: string, init: RequestInit = {}) =>
-  Effect.flatMap(Doors, ({ port }) =>
+  Effect.flatMap(HttpTestClients, ({ port }) =>
     Effect.promise(async (signal): Promise<Fetched> => {
       assert.isTrue(url.startsWith(`${publicUrl}/media/`), url)
       const answer = await fetch(`http://127.0.0.1:${port}${url.slice(publicUrl.length)}`, {
@@ -106,20 +106,20 @@ export const follow = (url: string, init: RequestInit = {}) =>
   )
 
 /** The status of a GET of an uploaded file's link, for tests that read it twice. */
-export const idOf = (answer: Answer): number => bodyOf<FileBody>(answer, 201).id
+export const getId = (answer: Answer): number => expectBody<FileBody>(answer, 201).id
 
 export const plan = (media_storage_bytes: number) => ({
   plan: aPlan({ media_storage_bytes }),
 })
 
 export const list = (token: string, query = "") =>
-  Effect.map(get(token, `${path}${query}`), (answer) => bodyOf<PageBody<FileBody>>(answer, 200))
+  Effect.map(get(token, `${path}${query}`), (answer) => expectBody<PageBody<FileBody>>(answer, 200))
 
-export const idsOf = (page: PageBody<FileBody>) => page.data.map(({ id }) => id)
+export const toIds = (page: PageBody<FileBody>) => page.data.map(({ id }) => id)
 
 export const keyed = (key: string) => ({ headers: [["idempotency-key", key] as const] })
 
-export const refusal = (answer: Parameters<typeof errorOf>[0]) => {
-  const { code, field } = errorOf(answer)
+export const refusal = (answer: Parameters<typeof errorBody>[0]) => {
+  const { code, field } = errorBody(answer)
   return [answer.status, code, field] as const
 }

@@ -30,8 +30,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { readNames, writtenField } from "../../src/JsonNames.ts"
 import type { JsonValue } from "../../src/StrictJson.ts"
-import { Doors, errorOf } from "../Doors.ts"
-import type { ErrorBody } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { ErrorBody } from "../HttpTestClients.ts"
 import { layerService, operatorToken } from "../Service.ts"
 import { aSender } from "../Records.ts"
 
@@ -71,83 +71,83 @@ interface Asker {
   readonly number: NumberId
 }
 
-interface Door {
+interface CommandRoute {
   readonly what: string
   readonly method?: string
   readonly path: (asker: Asker) => string
   /** A valid command; each case breaks a part. */
   readonly command: object
-  readonly ask: (
+  readonly request: (
     asker: Asker,
     command: never,
   ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
 }
 
-const doors: ReadonlyArray<Door> = [
+const commandRoutes: ReadonlyArray<CommandRoute> = [
   {
     what: "a message",
     path: () => "/api/v2/messages",
     command: { to, text: "Hello", media, from: null, ...times },
-    ask: ({ caller }, command) => Messages.use((all) => all.send(caller, command, null)),
+    request: ({ caller }, command) => Messages.use((all) => all.send(caller, command, null)),
   },
   {
     what: "a batch",
     path: () => "/api/v2/messages/batch",
     command: { to: [to, { group: "Team" }], text: "Hello", media, ...times },
-    ask: ({ caller }, command) => Messages.use((all) => all.sendBatch(caller, command, null)),
+    request: ({ caller }, command) => Messages.use((all) => all.sendBatch(caller, command, null)),
   },
   {
     what: "a reminder",
     path: () => "/api/v2/reminders",
     command: { ...reminder, from: null },
-    ask: ({ caller }, command) => Reminders.use((all) => all.create(caller, command, null)),
+    request: ({ caller }, command) => Reminders.use((all) => all.create(caller, command, null)),
   },
   {
     what: "a change of a reminder",
     method: "PATCH",
     path: () => "/api/v2/reminders/1",
     command: { ...reminder, from: null },
-    ask: ({ caller }, command) =>
+    request: ({ caller }, command) =>
       Reminders.use((all) => all.update(caller, 1 as ReminderId, command)),
   },
   {
     what: "a number check",
     path: () => "/api/v2/number-checks",
     command: { phones: [to.phone, to.phone], name: "Guests", from: null },
-    ask: ({ caller }, command) => NumberChecks.use((all) => all.create(caller, command, null)),
+    request: ({ caller }, command) => NumberChecks.use((all) => all.create(caller, command, null)),
   },
   {
     what: "a webhook endpoint",
     path: () => "/api/v2/webhooks",
     command: { url: "https://example.com/", events: ["message.sent"], description: "Orders" },
-    ask: ({ caller }, command) => Webhooks.use((all) => all.create(caller, command, null)),
+    request: ({ caller }, command) => Webhooks.use((all) => all.create(caller, command, null)),
   },
   {
     what: "an event to deliver again",
     path: ({ caller, endpoint }) =>
       `/admin/v1/workspaces/${caller.workspaceId}/webhooks/${endpoint}/redeliver`,
     command: { eventId: "evt_0123456789abcdefghijABCD" },
-    ask: ({ caller, endpoint }, command) =>
+    request: ({ caller, endpoint }, command) =>
       WebhookOperations.use((all) => all.redeliver("owner", caller.workspaceId, endpoint, command)),
   },
   {
     what: "a number to connect",
     path: () => "/api/v2/numbers",
     command: { loginMethod: "phone_code", phone: "+15550001234", numberId: 999 },
-    ask: ({ caller }, command) => Connections.use((all) => all.connect(caller, command, null)),
+    request: ({ caller }, command) => Connections.use((all) => all.connect(caller, command, null)),
   },
   {
     what: "a workspace",
     path: () => "/admin/v1/workspaces",
     command: workspace,
-    ask: (_, command) => Workspaces.use((all) => all.create("owner", command)),
+    request: (_, command) => Workspaces.use((all) => all.create("owner", command)),
   },
   {
     what: "a change of a workspace",
     method: "PATCH",
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}`,
     command: { ...workspace, accountDisabled: false },
-    ask: ({ caller }, command) =>
+    request: ({ caller }, command) =>
       Workspaces.use((all) => all.update("owner", caller.workspaceId, command)),
   },
   {
@@ -161,14 +161,14 @@ const doors: ReadonlyArray<Door> = [
       numberIds: [999],
       expiresIn: "30d",
     },
-    ask: ({ caller }, command) =>
+    request: ({ caller }, command) =>
       Keys.use((all) => all.create("owner", caller.workspaceId, command)),
   },
   {
     what: "a number",
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/numbers`,
     command: { platform: "telegram", phone: "+15550001234", label: "", status: "disconnected" },
-    ask: ({ caller }, command) =>
+    request: ({ caller }, command) =>
       Numbers.use((all) => all.create("owner", caller.workspaceId, command)),
   },
   {
@@ -176,14 +176,14 @@ const doors: ReadonlyArray<Door> = [
     method: "PATCH",
     path: ({ caller, number }) => `/admin/v1/workspaces/${caller.workspaceId}/numbers/${number}`,
     command: { label: "Front desk" },
-    ask: ({ caller, number }, command) =>
+    request: ({ caller, number }, command) =>
       Numbers.use((all) => all.update("owner", caller.workspaceId, number, command)),
   },
   {
     what: "a contact",
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/contacts`,
     command: { name: "Ada", phone: "+15550001234" },
-    ask: ({ caller }, command) =>
+    request: ({ caller }, command) =>
       Contacts.use((all) => all.create("owner", caller.workspaceId, command)),
   },
 ]
@@ -235,7 +235,7 @@ const anAsker = Effect.gen(function* () {
 })
 
 /** The content of every refusal; an answer omits the codes of further problems. */
-const told = ({
+const getProblems = ({
   code,
   errors = [],
   field,
@@ -255,9 +255,9 @@ const toldByCore = ({ code, errors, field, message }: Refusal) => {
 }
 
 layer(layerService())("a command is refused as its body is", (it) => {
-  it.effect.each(doors)("$what", ({ ask, command, method = "POST", path }) =>
+  it.effect.each(commandRoutes)("$what", ({ request, command, method = "POST", path }) =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const asker = yield* anAsker
       const at = path(asker)
       const cases = [
@@ -267,8 +267,8 @@ layer(layerService())("a command is refused as its body is", (it) => {
         { ...command, colour: "red" },
       ]
       let refused = 0
-      for (const given of cases) {
-        const answered = yield* Effect.exit(Effect.flip(ask(asker, given as never)))
+      for (const value of cases) {
+        const answered = yield* Effect.exit(Effect.flip(request(asker, value as never)))
         // Some are valid; these have nothing to compare.
         if (answered._tag === "Failure") continue
         refused++
@@ -277,31 +277,33 @@ layer(layerService())("a command is refused as its body is", (it) => {
           method,
           path: at,
           token: at.startsWith("/admin") ? operatorToken : asker.token,
-          json: readNames(given as JsonValue),
+          json: readNames(value as JsonValue),
         })
         const refusal = answered.value as Refusal
-        assert.deepStrictEqual(toldByCore(refusal), told(errorOf(answer)), answer.text)
+        assert.deepStrictEqual(toldByCore(refusal), getProblems(errorBody(answer)), answer.text)
       }
       assert.isAbove(refused, cases.length / 2)
     }),
   )
 
-  it.effect.each(doors)("$what, with values that no body could hold", ({ ask, command }) =>
-    Effect.gen(function* () {
-      const asker = yield* anAsker
-      for (const [place, given] of spoilt(command, strange)) {
-        const { code, field } = (yield* Effect.flip(ask(asker, given as never))) as Refusal
-        const top = place.split(".")[0] ?? ""
-        assert.isTrue(field?.startsWith(top), `${place} is reported for ${field} as ${code}`)
-        assert.notInclude(["internal_error", "message_rejected"], code)
-      }
-    }),
+  it.effect.each(commandRoutes)(
+    "$what, with values that no body could hold",
+    ({ request, command }) =>
+      Effect.gen(function* () {
+        const asker = yield* anAsker
+        for (const [place, value] of spoilt(command, strange)) {
+          const { code, field } = (yield* Effect.flip(request(asker, value as never))) as Refusal
+          const top = place.split(".")[0] ?? ""
+          assert.isTrue(field?.startsWith(top), `${place} is reported for ${field} as ${code}`)
+          assert.notInclude(["internal_error", "message_rejected"], code)
+        }
+      }),
   )
 })
 
 interface List {
   readonly path: (asker: Asker) => string
-  readonly ask: (
+  readonly request: (
     asker: Asker,
     query: never,
   ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
@@ -312,52 +314,53 @@ interface List {
 const lists: ReadonlyArray<List> = [
   {
     path: () => "/api/v2/messages",
-    ask: ({ caller }, query) => Messages.use((all) => all.list(caller, query)),
+    request: ({ caller }, query) => Messages.use((all) => all.list(caller, query)),
     wrong: [{ status: ["sent", "x"] }, { status: [] }, { from: 0 }, { from: 1.5 }, { to: "12" }],
   },
   {
     path: () => "/api/v2/reminders",
-    ask: ({ caller }, query) => Reminders.use((all) => all.list(caller, query)),
+    request: ({ caller }, query) => Reminders.use((all) => all.list(caller, query)),
     wrong: [{ active: 1 }, { active: "" }, { active: [true, true] }],
   },
   {
     path: () => "/api/v2/number-checks",
-    ask: ({ caller }, query) => NumberChecks.use((all) => all.list(caller, query)),
+    request: ({ caller }, query) => NumberChecks.use((all) => all.list(caller, query)),
   },
   {
     path: () => "/api/v2/number-checks/1/results",
-    ask: ({ caller }, query) =>
+    request: ({ caller }, query) =>
       NumberChecks.use((all) => all.results(caller, 1 as NumberCheckId, query)),
     wrong: [{ status: "sent" }, { status: ["failed", ""] }],
   },
   {
     path: ({ caller, endpoint }) =>
       `/admin/v1/workspaces/${caller.workspaceId}/webhooks/${endpoint}/deliveries`,
-    ask: ({ caller, endpoint }, query) =>
+    request: ({ caller, endpoint }, query) =>
       WebhookOperations.use((all) => all.deliveries("owner", caller.workspaceId, endpoint, query)),
   },
   {
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/callbacks/deliveries`,
-    ask: ({ caller }, query) =>
+    request: ({ caller }, query) =>
       WebhookOperations.use((all) => all.callbackDeliveries("owner", caller.workspaceId, query)),
   },
   {
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/reminders/1/runs`,
-    ask: ({ caller }, query) =>
+    request: ({ caller }, query) =>
       Reminders.use((all) => all.runs("owner", caller.workspaceId, 1 as ReminderId, query)),
   },
   {
     path: () => "/api/v2/media",
-    ask: ({ caller }, query) => MediaDirectory.use((all) => all.list(caller, query)),
+    request: ({ caller }, query) => MediaDirectory.use((all) => all.list(caller, query)),
     wrong: [{ type: "video" }, { type: "" }, { type: ["image", "file"] }],
   },
   {
     path: () => "/admin/v1/workspaces",
-    ask: (_, query) => Workspaces.use((all) => all.list(query)),
+    request: (_, query) => Workspaces.use((all) => all.list(query)),
   },
   {
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/contacts`,
-    ask: ({ caller }, query) => Contacts.use((all) => all.list("owner", caller.workspaceId, query)),
+    request: ({ caller }, query) =>
+      Contacts.use((all) => all.list("owner", caller.workspaceId, query)),
   },
 ]
 
@@ -368,14 +371,14 @@ const wrongOfAll: ReadonlyArray<object> = [
 ]
 
 layer(layerService())("values are refused as a query with their text is", (it) => {
-  for (const { ask, path, wrong = [] } of lists) {
+  for (const { request, path, wrong = [] } of lists) {
     it.effect(path({ caller: { workspaceId: 0 }, endpoint: 0 } as never), () =>
       Effect.gen(function* () {
-        const { web } = yield* Doors
+        const { web } = yield* HttpTestClients
         const asker = yield* anAsker
         const at = path(asker)
         for (const query of [...wrongOfAll, ...wrong]) {
-          const refusal = (yield* Effect.flip(ask(asker, query as never))) as Refusal
+          const refusal = (yield* Effect.flip(request(asker, query as never))) as Refusal
           const text = new URLSearchParams(
             Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
           )
@@ -387,7 +390,7 @@ layer(layerService())("values are refused as a query with their text is", (it) =
           })
           const { code, errors } = refusal
           const expected = { code, ...named(refusal), errors: errors.map(named) }
-          assert.deepStrictEqual(told(expected), told(errorOf(answer)), `${text}`)
+          assert.deepStrictEqual(getProblems(expected), getProblems(errorBody(answer)), `${text}`)
         }
       }),
     )

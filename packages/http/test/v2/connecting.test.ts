@@ -1,11 +1,11 @@
 /** Connecting a number: by QR code, by pairing code, again, and when time runs out. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService, publicUrl } from "../Service.ts"
 import { aKey, aNumber, aPhone, aSender, aWorkspace, operate } from "../Records.ts"
 import {
-  ask,
+  request,
   code,
   connect,
   follow,
@@ -22,9 +22,9 @@ layer(layerService())("connecting by QR code", (it) => {
   it.effect("POST answers 202 with a connecting number, whose code is then scanned", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
-      const made = yield* connect(token)
-      assert.deepStrictEqual(made, {
-        id: made.id,
+      const numberBody = yield* connect(token)
+      assert.deepStrictEqual(numberBody, {
+        id: numberBody.id,
         phone: null,
         label: "",
         platform: "whatsapp",
@@ -32,7 +32,7 @@ layer(layerService())("connecting by QR code", (it) => {
         login_method: "qr",
         connect: null,
       })
-      const shown = yield* code(token, made.id)
+      const shown = yield* code(token, numberBody.id)
       assert.match(String(shown.qr_code_url), /^https:\/\/messages\.test\/qr\/[\w-]+\.png$/)
       assert.deepStrictEqual(shown, {
         qr_code_url: shown.qr_code_url,
@@ -41,9 +41,9 @@ layer(layerService())("connecting by QR code", (it) => {
         linking: false,
         requested_at: "1970-01-01T00:00:00Z",
       })
-      const linked = yield* scan(made.id, { phone: "+1 555 987-0001" })
-      assert.deepStrictEqual(linked, { ...made, status: "connected", phone: "15559870001" })
-      assert.deepStrictEqual(yield* read(token, made.id), linked)
+      const linked = yield* scan(numberBody.id, { phone: "+1 555 987-0001" })
+      assert.deepStrictEqual(linked, { ...numberBody, status: "connected", phone: "15559870001" })
+      assert.deepStrictEqual(yield* read(token, numberBody.id), linked)
     }),
   )
 
@@ -94,7 +94,7 @@ layer(layerService())("connecting by QR code", (it) => {
       assert.match(String(phone), /^1555\d{7}$/)
       const again = yield* operate({ method: "POST", path: scanPath(id), json: {} })
       assert.strictEqual(again.status, 409)
-      assert.strictEqual(errorOf(again).code, "not_connecting")
+      assert.strictEqual(errorBody(again).code, "not_connecting")
     }),
   )
 
@@ -116,20 +116,20 @@ layer(layerService())("connecting by pairing code", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aToken()
       const phone = aPhone()
-      const made = yield* connect(token, { login_method: "phone_code", phone })
-      assert.deepInclude(made, {
+      const numberBody = yield* connect(token, { login_method: "phone_code", phone })
+      assert.deepInclude(numberBody, {
         phone: phone.slice(1),
         status: "connecting",
         login_method: "phone_code",
         connect: null,
       })
-      const shown = yield* code(token, made.id)
+      const shown = yield* code(token, numberBody.id)
       assert.match(String(shown.pairing_code), /^[0-9A-Z]{8}$/)
       assert.deepInclude(shown, {
         qr_code_url: null,
         pairing_code_expires_at: "1970-01-01T00:03:00Z",
       })
-      assert.deepInclude(yield* scan(made.id), { status: "connected", phone: phone.slice(1) })
+      assert.deepInclude(yield* scan(numberBody.id), { status: "connected", phone: phone.slice(1) })
     }),
   )
 
@@ -137,8 +137,8 @@ layer(layerService())("connecting by pairing code", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aToken()
       for (const phone of [undefined, null]) {
-        const answer = yield* ask(token, { login_method: "phone_code", phone })
-        assert.deepInclude(errorOf(answer), { code: "validation_failed", field: "phone" })
+        const answer = yield* request(token, { login_method: "phone_code", phone })
+        assert.deepInclude(errorBody(answer), { code: "validation_failed", field: "phone" })
       }
       assert.deepStrictEqual(yield* listed(token), [])
     }),
@@ -158,7 +158,7 @@ layer(layerService())("reconnecting", (it) => {
       const { token, workspace } = yield* aToken()
       const number = yield* aNumber(workspace, { status: "disconnected" })
       const answers = yield* Effect.all(
-        [ask(token, { number_id: number.id }), ask(token, { number_id: number.id })],
+        [request(token, { number_id: number.id }), request(token, { number_id: number.id })],
         { concurrency: 2 },
       )
       assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [202, 409])
@@ -169,8 +169,8 @@ layer(layerService())("reconnecting", (it) => {
     Effect.gen(function* () {
       const { token, workspace } = yield* aToken()
       const account = yield* aNumber(workspace, { platform: "telegram" })
-      const answer = yield* ask(token, { number_id: account.id })
-      assert.deepInclude(errorOf(answer), { code: "validation_failed", field: "number_id" })
+      const answer = yield* request(token, { number_id: account.id })
+      assert.deepInclude(errorBody(answer), { code: "validation_failed", field: "number_id" })
     }),
   )
 
@@ -186,9 +186,9 @@ layer(layerService())("reconnecting", (it) => {
         [{ number_id: other.id }, 403, "number_not_allowed"],
         [{ number_id: foreign.id }, 422, "number_not_found"],
       ] as const) {
-        const answer = yield* ask(key, json)
+        const answer = yield* request(key, json)
         assert.strictEqual(answer.status, status, answer.text)
-        assert.deepInclude(errorOf(answer), { code: code_, field: "number_id" })
+        assert.deepInclude(errorBody(answer), { code: code_, field: "number_id" })
       }
       assert.strictEqual((yield* connect(key, { number_id: mine.id })).id, mine.id)
     }),

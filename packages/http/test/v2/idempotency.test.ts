@@ -1,21 +1,21 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aSender, aText, bodyOf } from "../Records.ts"
+import { aSender, aText, expectBody } from "../Records.ts"
 import type { MessageBody } from "../Records.ts"
-import { idsOf, list, path } from "./Asking.ts"
+import { toIds, list, path } from "./Asking.ts"
 
 const keyed = (key: string) => [["idempotency-key", key]] as const
 
 const send = (token: string, key: string, call: Partial<Call> = {}) =>
-  Effect.flatMap(Doors, ({ socket }) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
     socket.call({ method: "POST", path, token, headers: keyed(key), json: aText, ...call }),
   )
 
-const accepted = (token: string) => Effect.map(list(token), idsOf)
+const accepted = (token: string) => Effect.map(list(token), toIds)
 
 layer(layerService())("an Idempotency-Key", (it) => {
   it.effect("a repeat returns the first answer and does nothing twice", () =>
@@ -36,8 +36,8 @@ layer(layerService())("an Idempotency-Key", (it) => {
   it.effect("the same request in another spelling is the same request", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
-      const first = bodyOf<MessageBody>(yield* send(token, "k"), 202)
-      const { socket } = yield* Doors
+      const first = expectBody<MessageBody>(yield* send(token, "k"), 202)
+      const { socket } = yield* HttpTestClients
       const repeat = yield* socket.call({
         method: "POST",
         path: `${path}/?`,
@@ -46,7 +46,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
         body: '\uFEFF { "text" : "Hell\\u006f", "to":{"phone" : "+15550001234"} } ',
       })
       assert.strictEqual(repeat.headers["idempotent-replayed"], "true", repeat.text)
-      assert.strictEqual(bodyOf<MessageBody>(repeat, 202).id, first.id)
+      assert.strictEqual(expectBody<MessageBody>(repeat, 202).id, first.id)
     }),
   )
 
@@ -66,7 +66,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
           assert.strictEqual(answer.text, acted[0]!.text)
         } else {
           assert.strictEqual(answer.status, 409)
-          assert.strictEqual(errorOf(answer).code, "idempotency_in_progress")
+          assert.strictEqual(errorBody(answer).code, "idempotency_in_progress")
           assert.strictEqual(answer.headers["retry-after"], "1")
         }
       }
@@ -85,7 +85,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
         const { token } = yield* aSender()
         const answer = yield* send(token, key)
         assert.strictEqual(answer.status, 400)
-        assert.strictEqual(errorOf(answer).code, "invalid_idempotency_key")
+        assert.strictEqual(errorBody(answer).code, "invalid_idempotency_key")
       }),
     )
   }
@@ -104,14 +104,14 @@ layer(layerService())("an Idempotency-Key", (it) => {
       const { token } = yield* aSender()
       for (const second of ["b", "a", ""]) {
         const answer = yield* send(token, "a", { headers: [...keyed("a"), ...keyed(second)] })
-        assert.strictEqual(errorOf(answer).code, "invalid_idempotency_key")
+        assert.strictEqual(errorBody(answer).code, "invalid_idempotency_key")
       }
     }),
   )
 
   it.effect("is ignored by other requests", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       const answer = yield* socket.call({ path, token, headers: keyed("") })
       assert.strictEqual(answer.status, 200)

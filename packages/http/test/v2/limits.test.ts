@@ -1,15 +1,15 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Answer } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Answer } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aKey, aSender, aText, aWorkspace, revoke } from "../Records.ts"
 
 const me = "/api/v2/me"
 
 const me60 = (token: string) =>
-  Effect.flatMap(Doors, ({ socket }) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
     Effect.replicateEffect(socket.call({ path: me, token }), 60),
   )
 
@@ -32,7 +32,7 @@ const laterThisDay = (seconds: number) =>
 layer(layerService())("the rate limit of a key", (it) => {
   it.effect("admits 60 requests in a clock minute, and refuses the 61st as rate_limited", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 30, 250))
       const answers = yield* me60(token)
@@ -56,7 +56,7 @@ layer(layerService())("the rate limit of a key", (it) => {
 
       const over = yield* socket.call({ path: me, token })
       assert.strictEqual(over.status, 429)
-      assert.strictEqual(errorOf(over).code, "rate_limited")
+      assert.strictEqual(errorBody(over).code, "rate_limited")
       assert.deepStrictEqual(rateHeaders(over), {
         limit: "60",
         remaining: "0",
@@ -84,7 +84,7 @@ layer(layerService())("the rate limit of a key", (it) => {
 
   it.effect("counts unknown paths, wrong methods and refused requests too", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender({ key: { scopes: ["messages:send"] } })
       yield* laterThisDay(0)
       const remaining: Array<readonly [number, string | undefined]> = []
@@ -114,7 +114,7 @@ layer(layerService())("the rate limit of a key", (it) => {
 
   it.effect("does not change the answer to an unknown path or a wrong method", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       yield* laterThisDay(10)
       yield* me60(token)
@@ -136,7 +136,7 @@ layer(layerService())("the rate limit of a key", (it) => {
     "ignores refused keys and workspaces and other parts of the interface: no RateLimit headers",
     () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const demo = yield* aKey(yield* aWorkspace({ demo: true }))
         const { token } = yield* aSender()
         for (const call of [
@@ -166,12 +166,12 @@ describe("the guard against wrong keys", () => {
 
     it.effect("answers 30 wrong keys a minute from one address, and refuses the 31st", () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         yield* laterThisDay(59)
         const { token, workspace } = yield* aSender()
         const revoked = yield* aKey(workspace)
         yield* revoke(workspace, revoked)
-        const ask = (key?: string, address = "203.0.113.7", path = me) =>
+        const call = (key?: string, address = "203.0.113.7", path = me) =>
           socket.call({
             path,
             headers: from(address),
@@ -180,29 +180,29 @@ describe("the guard against wrong keys", () => {
 
         for (let request = 1; request <= 30; request++) {
           const key = [wrong, "nonsense", "a".repeat(40)][request % 3]!
-          assert.strictEqual((yield* ask(key)).status, 401)
+          assert.strictEqual((yield* call(key)).status, 401)
         }
-        const over = yield* ask(wrong)
+        const over = yield* call(wrong)
         assert.strictEqual(over.status, 429)
-        assert.strictEqual(errorOf(over).code, "too_many_auth_failures")
+        assert.strictEqual(errorBody(over).code, "too_many_auth_failures")
         assert.strictEqual(over.headers["retry-after"], "60")
         assert.notProperty(over.headers, "ratelimit-limit")
 
         // Meanwhile requests without a wrong key continue as usual.
-        assert.strictEqual((yield* ask(token)).status, 200)
-        assert.strictEqual(errorOf(yield* ask()).code, "missing_api_key")
-        assert.strictEqual(errorOf(yield* ask(revoked.key)).code, "api_key_revoked")
-        assert.strictEqual((yield* ask(wrong, "203.0.113.7", "/api/v2/nothing")).status, 404)
-        assert.strictEqual((yield* ask(wrong, "203.0.113.8")).status, 401)
+        assert.strictEqual((yield* call(token)).status, 200)
+        assert.strictEqual(errorBody(yield* call()).code, "missing_api_key")
+        assert.strictEqual(errorBody(yield* call(revoked.key)).code, "api_key_revoked")
+        assert.strictEqual((yield* call(wrong, "203.0.113.7", "/api/v2/nothing")).status, 404)
+        assert.strictEqual((yield* call(wrong, "203.0.113.8")).status, 401)
         const operator = yield* socket.call({
           path: "/admin/v1/workspaces",
           token: "nonsense",
           headers: from("203.0.113.7"),
         })
-        assert.strictEqual(errorOf(operator).code, "invalid_operator_token")
+        assert.strictEqual(errorBody(operator).code, "invalid_operator_token")
 
         yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* ask(wrong)).status, 401)
+        assert.strictEqual((yield* call(wrong)).status, 401)
       }),
     )
   })
@@ -211,7 +211,7 @@ describe("the guard against wrong keys", () => {
 layer(layerService())("the daily cap of a number", (it) => {
   it.effect("Retry-After is the seconds until the number has room", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12))
       const { to, text } = aText
@@ -230,7 +230,7 @@ layer(layerService())("the daily cap of a number", (it) => {
         json: aText,
       })
       assert.strictEqual(over.status, 429)
-      assert.strictEqual(errorOf(over).code, "number_daily_cap_reached")
+      assert.strictEqual(errorBody(over).code, "number_daily_cap_reached")
       assert.strictEqual(over.headers["retry-after"], String(23 * 3600))
       assert.strictEqual(over.headers["ratelimit-remaining"], "59")
     }),

@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aSender } from "../Records.ts"
-import { anHourLater, get, idsOf, list, path, send } from "./Asking.ts"
+import { anHourLater, get, toIds, list, path, send } from "./Asking.ts"
 
 layer(layerService())("the list of messages", (it) => {
   it.effect("is paged, newest first, and new messages do not shift a page", () =>
@@ -14,12 +14,12 @@ layer(layerService())("the list of messages", (it) => {
         sent.unshift((yield* send(token, { send_at: anHourLater })).id)
       }
       const first = yield* list(token, "?limit=2")
-      assert.deepStrictEqual(idsOf(first), sent.slice(0, 2))
+      assert.deepStrictEqual(toIds(first), sent.slice(0, 2))
       yield* send(token)
       const second = yield* list(token, `?limit=2&cursor=${first.next_cursor}`)
-      assert.deepStrictEqual(idsOf(second), sent.slice(2, 4))
+      assert.deepStrictEqual(toIds(second), sent.slice(2, 4))
       const third = yield* list(token, `?cursor=${second.next_cursor}&limit=100`)
-      assert.deepStrictEqual(idsOf(third), sent.slice(4))
+      assert.deepStrictEqual(toIds(third), sent.slice(4))
       assert.strictEqual(third.next_cursor, null)
     }),
   )
@@ -36,8 +36,8 @@ layer(layerService())("the list of messages", (it) => {
       Effect.gen(function* () {
         const { token } = yield* aSender()
         const answer = yield* get(token, `${path}${query}`)
-        assert.deepInclude(errorOf(answer), { code, field })
-        assert.include(errorOf(answer).message.toLowerCase(), field)
+        assert.deepInclude(errorBody(answer), { code, field })
+        assert.include(errorBody(answer).message.toLowerCase(), field)
         assert.strictEqual(answer.status, 400)
       }),
     )

@@ -3,14 +3,14 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Disk } from "../Disk.ts"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aSender, bodyOf, operate, settle } from "../Records.ts"
+import { aKey, aSender, expectBody, operate, settle } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
 import {
   aPart,
   follow,
-  idOf,
+  getId,
   path,
   png,
   post,
@@ -19,7 +19,7 @@ import {
   upload,
   plan,
   list,
-  idsOf,
+  toIds,
   keyed,
   refusal,
 } from "./Uploading.ts"
@@ -35,23 +35,23 @@ layer(layerService())("the media directory", (it) => {
       const last = yield* upload(token, { bytes: Buffer.alloc(400) })
       const answer = yield* post(token, [aPart({ bytes: "x" })])
       assert.strictEqual(answer.status, 403)
-      const { code, field, limit: room, used } = errorOf(answer)
+      const { code, field, limit: room, used } = errorBody(answer)
       assert.deepStrictEqual([code, field, used, room], ["storage_full", null, 1000, 1000])
       assert.lengthOf((yield* list(token)).data, 2)
       yield* remove(token, last.id)
-      const tooBig = errorOf(yield* post(token, [aPart({ bytes: Buffer.alloc(401) })]))
+      const tooBig = errorBody(yield* post(token, [aPart({ bytes: Buffer.alloc(401) })]))
       assert.deepStrictEqual([tooBig["used"], tooBig["limit"]], [600, 1000])
       // Both modes of the workspace share the plan's storage.
       const test = yield* aKey(workspace, { mode: "test" })
       yield* upload(test.key, { bytes: Buffer.alloc(400) })
-      assert.strictEqual(errorOf(yield* post(token, [aPart()])).code, "storage_full")
+      assert.strictEqual(errorBody(yield* post(token, [aPart()])).code, "storage_full")
     }),
   )
 
   it.effect("has no storage in a workspace without a plan", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender({ workspace: { plan: null } })
-      const { code, limit: room, used } = errorOf(yield* post(token, [aPart()]))
+      const { code, limit: room, used } = errorBody(yield* post(token, [aPart()]))
       assert.deepStrictEqual([code, used, room], ["storage_full", 0, 0])
     }),
   )
@@ -72,7 +72,7 @@ layer(layerService())("the media directory", (it) => {
       )
       for (const answer of answers) assert.include([201, 403], answer.status)
       const used = (yield* list(token)).data.reduce((sum, { size }) => sum + size, 0)
-      const full = errorOf(yield* post(token, [aPart({ bytes: Buffer.alloc(10_001) })]))
+      const full = errorBody(yield* post(token, [aPart({ bytes: Buffer.alloc(10_001) })]))
       assert.strictEqual(full["used"], used)
       yield* upload(token, { bytes: Buffer.alloc(10_000 - used) })
     }),
@@ -84,9 +84,9 @@ layer(layerService())("the media directory", (it) => {
       const { token } = yield* aSender()
       const before = yield* disk.files
       const file = yield* upload(token)
-      assert.lengthOf((yield* disk.files).kept, before.kept.length + 1)
+      assert.lengthOf((yield* disk.files).stored, before.stored.length + 1)
       const deleted = yield* remove(token, file.id)
-      assert.deepStrictEqual(bodyOf(deleted, 200), { id: file.id, deleted: true })
+      assert.deepStrictEqual(expectBody(deleted, 200), { id: file.id, deleted: true })
       assert.deepStrictEqual(yield* disk.files, before)
       assert.strictEqual((yield* follow(file.url)).status, 404)
       for (const answer of [
@@ -113,7 +113,7 @@ layer(layerService())("the media directory", (it) => {
       const without = (yield* aKey(workspace, { scopes: ["messages:send", "contacts"] })).key
       const answer = yield* post(without, [aPart()])
       assert.strictEqual(answer.status, 403)
-      assert.strictEqual(errorOf(answer)["required_scope"], "media")
+      assert.strictEqual(errorBody(answer)["required_scope"], "media")
     }),
   )
 
@@ -127,13 +127,13 @@ layer(layerService())("the media directory", (it) => {
         ids.unshift((yield* upload(token, part)).id)
       }
       const [e, d, c, b, a] = ids
-      assert.deepStrictEqual(idsOf(yield* list(token)), ids)
-      assert.deepStrictEqual(idsOf(yield* list(token, "?type=file")), [e, b])
+      assert.deepStrictEqual(toIds(yield* list(token)), ids)
+      assert.deepStrictEqual(toIds(yield* list(token, "?type=file")), [e, b])
       const first = yield* list(token, "?type=image&limit=2")
-      assert.deepStrictEqual(idsOf(first), [d, c])
+      assert.deepStrictEqual(toIds(first), [d, c])
       const next = `&cursor=${first.next_cursor}`
       const second = yield* list(token, `?type=image&limit=1${next}`)
-      assert.deepStrictEqual([idsOf(second), second.next_cursor], [[a], null])
+      assert.deepStrictEqual([toIds(second), second.next_cursor], [[a], null])
       for (const [query, code] of [
         [`?type=file${next}`, "invalid_cursor"],
         [`?cursor=${first.next_cursor}`, "invalid_cursor"],
@@ -143,7 +143,7 @@ layer(layerService())("the media directory", (it) => {
         ["?name=x", "validation_failed"],
         ["?limit=0", "validation_failed"],
       ]) {
-        assert.strictEqual(errorOf(yield* get(token, `${path}${query}`)).code, code, query)
+        assert.strictEqual(errorBody(yield* get(token, `${path}${query}`)).code, code, query)
       }
     }),
   )
@@ -154,16 +154,16 @@ layer(layerService())("an idempotent upload", (it) => {
     Effect.gen(function* () {
       const disk = yield* Disk
       const { token } = yield* aSender({ workspace: plan(png.length) })
-      const first = bodyOf<FileBody>(yield* post(token, [aPart()], keyed("k")), 201)
-      const kept = yield* disk.files
+      const first = expectBody<FileBody>(yield* post(token, [aPart()], keyed("k")), 201)
+      const stored = yield* disk.files
       yield* TestClock.adjust("23 hours")
       // The storage is full by now: a repeat takes none.
       const repeat = yield* post(token, [aPart({ contentType: "image/png" })], keyed("k"))
       assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
-      const again = bodyOf<FileBody>(repeat, 201)
+      const again = expectBody<FileBody>(repeat, 201)
       assert.deepStrictEqual({ ...again, url: "" }, { ...first, url: "" })
       assert.notStrictEqual(again.url, first.url)
-      assert.deepStrictEqual(yield* disk.files, kept)
+      assert.deepStrictEqual(yield* disk.files, stored)
       assert.lengthOf((yield* list(token)).data, 1)
       yield* TestClock.adjust("4 hours")
       assert.strictEqual((yield* follow(first.url)).status, 404)
@@ -188,7 +188,7 @@ layer(layerService())("an idempotent upload", (it) => {
       const { token } = yield* aSender({ workspace: plan(100) })
       const held = yield* upload(token, { bytes: Buffer.alloc(100) })
       const refused = yield* post(token, [aPart()], keyed("k"))
-      assert.strictEqual(errorOf(refused).code, "storage_full")
+      assert.strictEqual(errorBody(refused).code, "storage_full")
       yield* remove(token, held.id)
       const answer = yield* post(token, [aPart({ bytes: "smaller" })], keyed("k"))
       assert.strictEqual(answer.status, 201)
@@ -199,10 +199,10 @@ layer(layerService())("an idempotent upload", (it) => {
   it.effect("a repeat after the file was deleted still shows the first answer", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
-      const id = idOf(yield* post(token, [aPart()], keyed("k")))
+      const id = getId(yield* post(token, [aPart()], keyed("k")))
       yield* remove(token, id)
       const repeat = yield* post(token, [aPart()], keyed("k"))
-      assert.strictEqual(idOf(repeat), id)
+      assert.strictEqual(getId(repeat), id)
       assert.strictEqual((yield* get(token, `${path}/${id}`)).status, 404)
     }),
   )
@@ -210,7 +210,7 @@ layer(layerService())("an idempotent upload", (it) => {
   it.effect("keeps one of many concurrent uploads; the others repeat it or have to wait", () =>
     Effect.gen(function* () {
       const disk = yield* Disk
-      const before = (yield* disk.files).kept.length
+      const before = (yield* disk.files).stored.length
       const { token } = yield* aSender()
       const answers = yield* Effect.all(
         Array.from({ length: 8 }, () => post(token, [aPart()], keyed("k"))),
@@ -219,11 +219,11 @@ layer(layerService())("an idempotent upload", (it) => {
       const [file] = (yield* list(token)).data
       assert.lengthOf((yield* list(token)).data, 1)
       for (const answer of answers) {
-        if (answer.status === 201) assert.strictEqual(idOf(answer), file?.id)
+        if (answer.status === 201) assert.strictEqual(getId(answer), file?.id)
         else assert.deepStrictEqual(refusal(answer), [409, "idempotency_in_progress", null])
       }
       assert.deepStrictEqual(
-        [(yield* disk.files).kept.length, (yield* disk.files).temporary],
+        [(yield* disk.files).stored.length, (yield* disk.files).temporary],
         [before + 1, []],
       )
     }),
@@ -232,7 +232,7 @@ layer(layerService())("an idempotent upload", (it) => {
 
 layer(layerService())("a message with a stored file", (it) => {
   const send = (token: string, fields: Readonly<Record<string, unknown>>) =>
-    Effect.flatMap(Doors, ({ socket }) =>
+    Effect.flatMap(HttpTestClients, ({ socket }) =>
       Effect.map(
         socket.call({
           method: "POST",
@@ -240,12 +240,14 @@ layer(layerService())("a message with a stored file", (it) => {
           token,
           json: { to: { phone: "+15550001234" }, ...fields },
         }),
-        (answer) => bodyOf<MessageBody>(answer, 202),
+        (answer) => expectBody<MessageBody>(answer, 202),
       ),
     )
 
   const message = (token: string, id: number) =>
-    Effect.map(get(token, `/api/v2/messages/${id}`), (answer) => bodyOf<MessageBody>(answer, 200))
+    Effect.map(get(token, `/api/v2/messages/${id}`), (answer) =>
+      expectBody<MessageBody>(answer, 200),
+    )
 
   it.effect("shows it by a link in answers and in its event, where it works for 26 hours", () =>
     Effect.gen(function* () {
@@ -263,7 +265,7 @@ layer(layerService())("a message with a stored file", (it) => {
       yield* settle
       assert.strictEqual((yield* message(token, accepted.id)).status, "sent")
       const sent = yield* operate({ path: `/admin/v1/simulator/sent?number_id=${number.id}` })
-      const [copy] = bodyOf<PageBody<{ readonly media: unknown }>>(sent, 200).data
+      const [copy] = expectBody<PageBody<{ readonly media: unknown }>>(sent, 200).data
       const { url: link = "", ...shown } = (copy?.media ?? {}) as { readonly url?: string }
       assert.match(link, /\/media\/[\w-]+\/photo\.png$/)
       assert.deepStrictEqual<unknown>(shown, {
@@ -293,9 +295,9 @@ layer(layerService())("a message with a stored file", (it) => {
         bytes: "<svg xmlns='http://www.w3.org/2000/svg'/>",
         fileName: "drawing.svg",
       })
-      const asked = { media_id: file.id }
-      const { id } = yield* send(token, { media: { ...asked, type: "image" } })
-      const fine = yield* send(token, { media: asked })
+      const request = { media_id: file.id }
+      const { id } = yield* send(token, { media: { ...request, type: "image" } })
+      const fine = yield* send(token, { media: request })
       yield* settle
       const failed = yield* message(token, id)
       assert.deepInclude(failed["error"], { code: "media_unavailable" })
@@ -335,15 +337,15 @@ layer(layerService())("a message with a stored file", (it) => {
       yield* remove(token, file.id)
       const gone = { ...media, url: null }
       assert.deepStrictEqual<unknown>((yield* message(token, sent.id))["media"], gone)
-      const page = bodyOf<PageBody<MessageBody>>(yield* get(token, "/api/v2/messages"), 200)
+      const page = expectBody<PageBody<MessageBody>>(yield* get(token, "/api/v2/messages"), 200)
       assert.deepStrictEqual<unknown>(
         page.data.map((each) => each["media"]),
         page.data.map(() => gone),
       )
       const path = `/api/v2/messages/${cancelled.id}`
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const answer = yield* socket.call({ method: "DELETE", path, token })
-      assert.deepStrictEqual<unknown>(bodyOf<MessageBody>(answer, 200)["media"], gone)
+      assert.deepStrictEqual<unknown>(expectBody<MessageBody>(answer, 200)["media"], gone)
       yield* TestClock.setTime(Date.UTC(2031, 0, 1))
       yield* settle
       const events = yield* Store.use(({ webhooks: outbox }) => outbox.readEvents(0, 1000))
@@ -366,7 +368,7 @@ layer(layerService())("a message with a stored file", (it) => {
       const deleted = yield* upload(token)
       yield* remove(token, deleted.id)
       for (const { id } of [foreign, test, deleted]) {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const answer = yield* socket.call({
           method: "POST",
           path: "/api/v2/messages",

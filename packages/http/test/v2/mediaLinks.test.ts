@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService, publicUrl } from "../Service.ts"
-import { aSender, bodyOf } from "../Records.ts"
+import { aSender, expectBody } from "../Records.ts"
 import { follow, path, png, upload } from "./Uploading.ts"
 import { get } from "./Asking.ts"
 import type { FileBody } from "./Uploading.ts"
@@ -14,10 +14,10 @@ layer(layerService())("a link to a stored file", (it) => {
       const { token } = yield* aSender()
       const file = yield* upload(token)
       // Two answers within the same second may carry the same link.
-      const again = bodyOf<FileBody>(yield* get(token, `${path}/${file.id}`), 200).url
+      const again = expectBody<FileBody>(yield* get(token, `${path}/${file.id}`), 200).url
       assert.strictEqual(again, file.url)
       yield* TestClock.adjust("25 hours")
-      const fresh = bodyOf<FileBody>(yield* get(token, `${path}/${file.id}`), 200).url
+      const fresh = expectBody<FileBody>(yield* get(token, `${path}/${file.id}`), 200).url
       assert.notStrictEqual(fresh, file.url)
       yield* TestClock.adjust("59 minutes")
       assert.deepStrictEqual((yield* follow(file.url)).bytes, png)

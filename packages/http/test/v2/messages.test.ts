@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aContact, aSender, bodyOf } from "../Records.ts"
+import { aContact, aSender, expectBody } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
 import { anHourLater, cancel, get, path, post, send } from "./Asking.ts"
 
@@ -24,7 +24,7 @@ layer(layerService())("the message operations", (it) => {
         sent_at: null,
         error: null,
       })
-      assert.deepStrictEqual(bodyOf(yield* get(token, `${path}/${sent.id}`), 200), sent)
+      assert.deepStrictEqual(expectBody(yield* get(token, `${path}/${sent.id}`), 200), sent)
     }),
   )
 
@@ -40,7 +40,7 @@ layer(layerService())("the message operations", (it) => {
         },
         `${path}/batch`,
       )
-      const { data } = bodyOf<PageBody<MessageBody>>(answer, 202)
+      const { data } = expectBody<PageBody<MessageBody>>(answer, 202)
       assert.deepStrictEqual(Object.keys(answer.body as object), ["data"])
       assert.deepStrictEqual(
         data.map(({ to }) => to),
@@ -61,9 +61,9 @@ layer(layerService())("the message operations", (it) => {
       const other = yield* get(stranger.token, `${path}/${id}`)
       const never = yield* get(stranger.token, `${path}/999999999`)
       assert.strictEqual(other.status, 404)
-      assert.strictEqual(errorOf(other).code, "message_not_found")
-      const { request_id: _, ...known } = errorOf(other)
-      const { request_id: __, ...unknown } = errorOf(never)
+      assert.strictEqual(errorBody(other).code, "message_not_found")
+      const { request_id: _, ...known } = errorBody(other)
+      const { request_id: __, ...unknown } = errorBody(never)
       assert.deepStrictEqual(known, unknown)
       assert.strictEqual((yield* cancel(stranger.token, id)).status, 404)
     }),

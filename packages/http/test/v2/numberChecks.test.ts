@@ -1,11 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { get } from "./Asking.ts"
 import { refusal } from "./Uploading.ts"
-import { aKey, aNumber, aPhone, aSender, bodyOf, settle } from "../Records.ts"
+import { aKey, aNumber, aPhone, aSender, expectBody, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 
 const path = "/api/v2/number-checks"
@@ -29,17 +29,19 @@ interface ResultBody {
 const unknownPhone = "+15550000000"
 
 const post = (token: string, json: unknown, call: Partial<Call> = {}) =>
-  Effect.flatMap(Doors, ({ socket }) => socket.call({ method: "POST", path, token, json, ...call }))
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
+    socket.call({ method: "POST", path, token, json, ...call }),
+  )
 
 const create = (token: string, phones: ReadonlyArray<string>, fields: object = {}) =>
-  Effect.map(post(token, { phones, ...fields }), (answer) => bodyOf<CheckBody>(answer, 202))
+  Effect.map(post(token, { phones, ...fields }), (answer) => expectBody<CheckBody>(answer, 202))
 
 const read = (token: string, { id }: CheckBody) =>
-  Effect.map(get(token, `${path}/${id}`), (answer) => bodyOf<CheckBody>(answer, 200))
+  Effect.map(get(token, `${path}/${id}`), (answer) => expectBody<CheckBody>(answer, 200))
 
 const results = (token: string, { id }: CheckBody, query = "") =>
   Effect.map(get(token, `${path}/${id}/results${query}`), (answer) =>
-    bodyOf<PageBody<ResultBody>>(answer, 200),
+    expectBody<PageBody<ResultBody>>(answer, 200),
   )
 
 const notFound = [404, "number_check_not_found", null] as const
@@ -96,25 +98,25 @@ layer(layerService())("number checks", (it) => {
       const ids = checks.map(({ id }) => id).toReversed()
       const list = (query = "") =>
         Effect.map(get(token, `${path}${query}`), (answer) =>
-          bodyOf<PageBody<CheckBody>>(answer, 200),
+          expectBody<PageBody<CheckBody>>(answer, 200),
         )
-      const idsOf = (page: PageBody<{ readonly id: number }>) => page.data.map(({ id }) => id)
-      assert.deepStrictEqual(idsOf(yield* list()), ids)
+      const toIds = (page: PageBody<{ readonly id: number }>) => page.data.map(({ id }) => id)
+      assert.deepStrictEqual(toIds(yield* list()), ids)
       const page = yield* list("?limit=2")
-      assert.deepStrictEqual(idsOf(page), ids.slice(0, 2))
+      assert.deepStrictEqual(toIds(page), ids.slice(0, 2))
       const last = yield* list(`?limit=1&cursor=${page.next_cursor}`)
-      assert.deepStrictEqual([idsOf(last), last.next_cursor], [ids.slice(2), null])
+      assert.deepStrictEqual([toIds(last), last.next_cursor], [ids.slice(2), null])
 
       const [check, other] = checks as [CheckBody, CheckBody]
-      const all = idsOf(yield* results(token, check))
+      const all = toIds(yield* results(token, check))
       const registered = yield* results(token, check, "?status=registered&limit=2")
-      assert.deepStrictEqual(idsOf(registered), [all[1], all[2]])
+      assert.deepStrictEqual(toIds(registered), [all[1], all[2]])
       const next = `&cursor=${registered.next_cursor}`
-      assert.deepStrictEqual(idsOf(yield* results(token, check, `?status=registered${next}`)), [
+      assert.deepStrictEqual(toIds(yield* results(token, check, `?status=registered${next}`)), [
         all[4],
       ])
       const several = yield* results(token, check, "?status=failed,not_registered")
-      assert.deepStrictEqual(idsOf(several), [all[0], all[3]])
+      assert.deepStrictEqual(toIds(several), [all[0], all[3]])
       for (const [at, code] of [
         [`${path}/${other.id}/results?status=registered${next}`, "invalid_cursor"],
         [`${path}/${check.id}/results?status=failed${next}`, "invalid_cursor"],
@@ -124,7 +126,7 @@ layer(layerService())("number checks", (it) => {
         [`${path}/${check.id}/results?phone=x`, "validation_failed"],
         [`${path}?status=completed`, "validation_failed"],
       ] as const) {
-        assert.strictEqual(errorOf(yield* get(token, at)).code, code, at)
+        assert.strictEqual(errorBody(yield* get(token, at)).code, code, at)
       }
     }),
   )
@@ -144,7 +146,7 @@ layer(layerService())("number checks", (it) => {
         assert.deepStrictEqual(refusal(yield* get(stranger, `${path}/${check.id}`)), notFound)
         const at = `${path}/${check.id}/results`
         assert.deepStrictEqual(refusal(yield* get(stranger, at)), notFound)
-        assert.deepStrictEqual(bodyOf<PageBody<CheckBody>>(yield* get(stranger, path), 200), {
+        assert.deepStrictEqual(expectBody<PageBody<CheckBody>>(yield* get(stranger, path), 200), {
           data: [],
           next_cursor: null,
         })
@@ -156,7 +158,7 @@ layer(layerService())("number checks", (it) => {
       const without = (yield* aKey(workspace, { scopes: ["media", "numbers"] })).key
       const refused = yield* post(without, { phones: [aPhone()] })
       assert.strictEqual(refused.status, 403)
-      assert.strictEqual(errorOf(refused)["required_scope"], "contacts")
+      assert.strictEqual(errorBody(refused)["required_scope"], "contacts")
     }),
   )
 })

@@ -2,12 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aPlan, aKey, aNumber, aSender, aWorkspace, operate } from "../Records.ts"
 import { get, post, send } from "./Asking.ts"
 import {
-  ask,
+  request,
   connect,
   listed,
   numbersPath,
@@ -46,7 +46,7 @@ layer(layerService())("the numbers", (it) => {
       for (const id of ["999999", "x", "0", String(number.id)]) {
         const answer = yield* get(token, `${numbersPath}/${id}`)
         assert.strictEqual(answer.status, 404)
-        assert.strictEqual(errorOf(answer).code, "number_not_found")
+        assert.strictEqual(errorBody(answer).code, "number_not_found")
       }
     }),
   )
@@ -71,9 +71,9 @@ layer(layerService())("the plan", (it) => {
       for (const lacking of [null, aPlan({ qr_code_api: false })]) {
         const { token } = yield* aToken({ plan: lacking })
         for (const json of [{}, { number_id: 999_999 }]) {
-          const answer = yield* ask(token, json)
+          const answer = yield* request(token, json)
           assert.strictEqual(answer.status, 403)
-          assert.strictEqual(errorOf(answer).code, "plan_required")
+          assert.strictEqual(errorBody(answer).code, "plan_required")
         }
       }
     }),
@@ -85,9 +85,9 @@ layer(layerService())("the plan", (it) => {
       yield* aNumber(workspace)
       const idle = yield* aNumber(workspace, { status: "disconnected" })
       yield* connect(token)
-      const full = yield* ask(token)
+      const full = yield* request(token)
       assert.strictEqual(full.status, 403)
-      assert.strictEqual(errorOf(full).code, "number_limit_reached")
+      assert.strictEqual(errorBody(full).code, "number_limit_reached")
       // Reconnecting adds none.
       yield* connect(token, { number_id: idle.id })
       yield* operate({
@@ -102,11 +102,11 @@ layer(layerService())("the plan", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aToken({ plan: aPlan({ max_numbers: 2 }) })
       const answers = yield* Effect.all(
-        Array.from({ length: 6 }, () => ask(token)),
+        Array.from({ length: 6 }, () => request(token)),
         { concurrency: "unbounded" },
       )
-      const made = answers.filter(({ status }) => status === 202)
-      assert.lengthOf(made, 2)
+      const created = answers.filter(({ status }) => status === 202)
+      assert.lengthOf(created, 2)
       assert.lengthOf(yield* listed(token), 2)
     }),
   )
@@ -118,30 +118,33 @@ layer(layerService())("a test key", (it) => {
       const { token: live, workspace } = yield* aToken()
       const shared = yield* aNumber(workspace)
       const { key: test } = yield* aKey(workspace, { mode: "test" })
-      const made = yield* connect(test)
-      assert.deepInclude(made, { phone: null, status: "connecting", connect: null })
-      assert.isNotNull(yield* scanned(yield* qrLink(test, made.id)))
+      const numberBody = yield* connect(test)
+      assert.deepInclude(numberBody, { phone: null, status: "connecting", connect: null })
+      assert.isNotNull(yield* scanned(yield* qrLink(test, numberBody.id)))
       assert.deepStrictEqual(
         (yield* listed(test)).map(({ id }) => id),
-        [shared.id, made.id],
+        [shared.id, numberBody.id],
       )
       assert.deepStrictEqual(
         (yield* listed(live)).map(({ id }) => id),
         [shared.id],
       )
-      assert.strictEqual((yield* get(live, `${numbersPath}/${made.id}`)).status, 404)
-      assert.strictEqual(errorOf(yield* ask(live, { number_id: made.id })).code, "number_not_found")
+      assert.strictEqual((yield* get(live, `${numbersPath}/${numberBody.id}`)).status, 404)
+      assert.strictEqual(
+        errorBody(yield* request(live, { number_id: numberBody.id })).code,
+        "number_not_found",
+      )
 
       yield* TestClock.adjust("4 seconds")
-      assert.strictEqual((yield* read(test, made.id)).status, "connecting")
+      assert.strictEqual((yield* read(test, numberBody.id)).status, "connecting")
       yield* TestClock.adjust("1 second")
-      const linked = yield* until(test, made.id, ({ status }) => status === "connected")
+      const linked = yield* until(test, numberBody.id, ({ status }) => status === "connected")
       assert.match(String(linked.phone), /^\d+$/)
 
-      const from = { from: made.id }
-      assert.strictEqual((yield* send(test, from)).from.id, made.id)
+      const from = { from: numberBody.id }
+      assert.strictEqual((yield* send(test, from)).from.id, numberBody.id)
       const refused = yield* post(live, { to: { phone: "+15550001234" }, text: "Hello", ...from })
-      assert.strictEqual(errorOf(refused).code, "number_not_found")
+      assert.strictEqual(errorBody(refused).code, "number_not_found")
       // A live key still sees exactly one connected number.
       assert.strictEqual((yield* send(live)).from.id, shared.id)
     }),
@@ -153,10 +156,10 @@ layer(layerService())("a test key", (it) => {
       const { key } = yield* aKey(workspace, { mode: "test" })
       const connected = yield* aNumber(workspace)
       const idle = yield* aNumber(workspace, { status: "disconnected" })
-      const already = yield* ask(key, { number_id: connected.id })
-      assert.strictEqual(errorOf(already).code, "already_connected")
-      const refused = yield* ask(key, { number_id: idle.id })
-      assert.strictEqual(errorOf(refused).code, "number_not_found")
+      const already = yield* request(key, { number_id: connected.id })
+      assert.strictEqual(errorBody(already).code, "already_connected")
+      const refused = yield* request(key, { number_id: idle.id })
+      assert.strictEqual(errorBody(refused).code, "number_not_found")
       assert.strictEqual((yield* read(key, idle.id)).status, "disconnected")
     }),
   )

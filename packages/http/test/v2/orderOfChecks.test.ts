@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors, errorOf } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aKey, aNumber, aSender, aText, aWorkspace, change, remove, revoke } from "../Records.ts"
 
@@ -72,7 +72,7 @@ const scenes = {
   "a key without scope that is over its limit": Effect.gen(function* () {
     const workspace = yield* aWorkspace()
     const { key } = yield* aKey(workspace, { scopes: ["media"] })
-    const { socket } = yield* Doors
+    const { socket } = yield* HttpTestClients
     yield* Effect.replicateEffect(socket.call({ path: "/api/v2/me", token: key }), 60, {
       discard: true,
     })
@@ -85,7 +85,7 @@ const scenes = {
   "a good key": Effect.map(aSender(), ({ token }) => ({ token })),
   "a good key that has sent with that Idempotency-Key": Effect.gen(function* () {
     const { token } = yield* aSender()
-    const { socket } = yield* Doors
+    const { socket } = yield* HttpTestClients
     const first = yield* socket.call({
       method: "POST",
       path: "/api/v2/messages",
@@ -105,7 +105,7 @@ const scenes = {
     yield* aNumber(workspace)
     return { token: (yield* aKey(workspace)).key }
   }),
-} satisfies Record<string, Effect.Effect<{ readonly token?: string }, never, Doors>>
+} satisfies Record<string, Effect.Effect<{ readonly token?: string }, never, HttpTestClients>>
 
 interface Case {
   readonly scene: keyof typeof scenes
@@ -249,11 +249,11 @@ layer(layerService())("the order of checks", (it) => {
     for (const name of ["socket", "web"] as const) {
       it.effect(`${scene}, with ${and}, is ${code} over the ${name}`, () =>
         Effect.gen(function* () {
-          const { [name]: door } = yield* Doors
+          const { [name]: client } = yield* HttpTestClients
           const credentials: { readonly token?: string } = yield* scenes[scene]
-          const answer = yield* door.call({ ...call, ...credentials })
+          const answer = yield* client.call({ ...call, ...credentials })
           assert.strictEqual(answer.status, status, answer.text)
-          assert.strictEqual(errorOf(answer).code, code)
+          assert.strictEqual(errorBody(answer).code, code)
         }),
       )
     }

@@ -1,10 +1,10 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aSender, aWorkspace, bodyOf, operate } from "../Records.ts"
-import type { Made, PageBody } from "../Records.ts"
+import { aKey, aSender, aWorkspace, expectBody, operate } from "../Records.ts"
+import type { Created, PageBody } from "../Records.ts"
 import { get, post } from "./Asking.ts"
 
 const path = "/api/v2/reminders"
@@ -32,15 +32,15 @@ const aReminder = {
 
 const create = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
   Effect.map(post(token, { ...aReminder, ...fields }, path), (answer) =>
-    bodyOf<ReminderBody>(answer, 201),
+    expectBody<ReminderBody>(answer, 201),
   )
 
 const remove = (token: string, id: number) =>
-  Effect.flatMap(Doors, ({ socket }) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) =>
     socket.call({ method: "DELETE", path: `${path}/${id}`, token }),
   )
 
-const runsOf = (workspace: Made, id: number, query = "") =>
+const listRuns = (workspace: Created, id: number, query = "") =>
   operate({ path: `/admin/v1/workspaces/${workspace.id}/reminders/${id}/runs${query}` })
 
 const adjustable = layerService({ ports: layerStoredClock() })
@@ -48,7 +48,7 @@ const adjustable = layerService({ ports: layerStoredClock() })
 const advance = (seconds: number) =>
   Effect.map(
     operate({ method: "POST", path: "/admin/v1/simulator/clock/advance", json: { seconds } }),
-    (answer) => bodyOf<{ readonly now: string }>(answer, 200),
+    (answer) => expectBody<{ readonly now: string }>(answer, 200),
   )
 
 describe("reminders", () => {
@@ -56,9 +56,9 @@ describe("reminders", () => {
     it.effect("POST answers 201 with the Reminder, GET finds it, DELETE deletes it", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
-        const made = yield* create(token)
-        assert.deepStrictEqual(made, {
-          id: made.id,
+        const reminderBody = yield* create(token)
+        assert.deepStrictEqual(reminderBody, {
+          id: reminderBody.id,
           name: "Rent",
           active: true,
           to: { phone: "+15550001234" },
@@ -70,9 +70,12 @@ describe("reminders", () => {
           created_at: "1970-01-01T00:00:00Z",
           last_run: null,
         })
-        assert.deepStrictEqual(bodyOf(yield* get(token, `${path}/${made.id}`), 200), made)
-        assert.deepStrictEqual(bodyOf(yield* remove(token, made.id), 200), {
-          id: made.id,
+        assert.deepStrictEqual(
+          expectBody(yield* get(token, `${path}/${reminderBody.id}`), 200),
+          reminderBody,
+        )
+        assert.deepStrictEqual(expectBody(yield* remove(token, reminderBody.id), 200), {
+          id: reminderBody.id,
           deleted: true,
         })
       }),
@@ -83,15 +86,15 @@ describe("reminders", () => {
         const { token, workspace } = yield* aSender()
         const stranger = yield* aSender()
         const { id } = yield* create(token)
-        const own = bodyOf<PageBody<RunBody>>(yield* runsOf(workspace, id), 200)
+        const own = expectBody<PageBody<RunBody>>(yield* listRuns(workspace, id), 200)
         assert.deepStrictEqual(own, { data: [], next_cursor: null })
-        const foreign = yield* runsOf(stranger.workspace, id)
-        assert.strictEqual(errorOf(foreign).code, "reminder_not_found")
+        const foreign = yield* listRuns(stranger.workspace, id)
+        assert.strictEqual(errorBody(foreign).code, "reminder_not_found")
         const member = yield* operate({
           path: `/admin/v1/workspaces/${workspace.id}/reminders/${id}/runs`,
           headers: [["acting-role", "member"]],
         })
-        assert.deepStrictEqual(bodyOf(member, 200), own)
+        assert.deepStrictEqual(expectBody(member, 200), own)
       }),
     )
   })
@@ -103,13 +106,13 @@ describe("reminders", () => {
         const { key: token } = yield* aKey(workspace)
         const { id } = yield* create(token, { schedule: { cron: "0 * * * *" } })
         yield* advance(3600)
-        const { last_run } = bodyOf<ReminderBody>(yield* get(token, `${path}/${id}`), 200)
+        const { last_run } = expectBody<ReminderBody>(yield* get(token, `${path}/${id}`), 200)
         const message = "No number that reaches this recipient is connected."
         assert.deepInclude(last_run, {
           outcome: "refused",
           error: { code: "from_required", message },
         })
-        bodyOf(yield* remove(token, id), 200)
+        expectBody(yield* remove(token, id), 200)
       }),
     )
   })

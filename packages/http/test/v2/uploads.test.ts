@@ -3,9 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { layerService, publicUrl } from "../Service.ts"
-import { aSender, bodyOf } from "../Records.ts"
+import { aSender, expectBody } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 import {
   aPart,
@@ -32,15 +32,15 @@ const limit = 64 * mebibyte
 const notAFile = [400, "validation_failed", "file"] as const
 
 /** Lets everything else of the process run, sockets and files too. */
-const aTurn = Effect.callback<void>((resume) => {
+const aTick = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
 const eventually = (what: string, condition: Effect.Effect<boolean, never, Disk>) =>
   Effect.gen(function* () {
-    for (let turns = 0; turns < 20_000; turns++) {
+    for (let iterations = 0; iterations < 20_000; iterations++) {
       if (yield* condition) return
-      yield* aTurn
+      yield* aTick
     }
     assert.fail(`never: ${what}`)
   })
@@ -52,7 +52,7 @@ layer(layerService())("an upload to the media directory", (it) => {
       const answer = yield* post(token, [
         aPart({ fileName: "holiday.txt", contentType: "text/plain" }),
       ])
-      const { url, ...file } = bodyOf<FileBody>(answer, 201)
+      const { url, ...file } = expectBody<FileBody>(answer, 201)
       assert.deepStrictEqual(file, {
         id: file.id,
         file_name: "holiday.txt",
@@ -63,7 +63,7 @@ layer(layerService())("an upload to the media directory", (it) => {
       })
       assert.isTrue(url.startsWith(`${publicUrl}/media/`), url)
       assert.isTrue(url.endsWith("/holiday.txt"), url)
-      const shown = bodyOf<FileBody>(yield* get(token, `${path}/${file.id}`), 200)
+      const shown = expectBody<FileBody>(yield* get(token, `${path}/${file.id}`), 200)
       assert.deepStrictEqual({ ...shown, url }, { ...file, url })
       assert.deepStrictEqual(yield* list(token), { data: [shown], next_cursor: null })
     }),
@@ -112,7 +112,10 @@ layer(layerService())("an upload to the media directory", (it) => {
         const { token } = yield* aSender()
         const file = yield* upload(token, { bytes, fileName, contentType: "image/png" })
         assert.deepStrictEqual([file.type, file.mime_type], [type, mimeType])
-        const { data } = bodyOf<PageBody<FileBody>>(yield* get(token, `${path}?type=${type}`), 200)
+        const { data } = expectBody<PageBody<FileBody>>(
+          yield* get(token, `${path}?type=${type}`),
+          200,
+        )
         assert.deepStrictEqual(
           data.map(({ id, mime_type }) => [id, mime_type]),
           [[file.id, mimeType]],
@@ -132,11 +135,11 @@ layer(layerService())("an upload to the media directory", (it) => {
     [`x"; filename*=UTF-8''100%2522.txt; note="`, "100%22.txt"],
     ["100% %2f%0a%2522 %20.txt", "100% %2f%0a%2522 %20.txt"],
   ]
-  for (const [given, kept] of names) {
-    it.effect(`a file uploaded as ${given} is called ${kept}, and its link works`, () =>
+  for (const [text, kept] of names) {
+    it.effect(`a file uploaded as ${text} is called ${kept}, and its link works`, () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
-        const file = yield* upload(token, { fileName: given })
+        const file = yield* upload(token, { fileName: text })
         assert.strictEqual(file.file_name, kept)
         assert.deepStrictEqual((yield* follow(file.url)).bytes, png)
       }),
@@ -147,7 +150,7 @@ layer(layerService())("an upload to the media directory", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const answer = yield* post(token, [{ name: "file", fileName: null, bytes: png }])
-      const file = bodyOf<FileBody>(answer, 201)
+      const file = expectBody<FileBody>(answer, 201)
       assert.deepStrictEqual([file.file_name, file.mime_type], ["file", "image/png"])
       assert.deepStrictEqual((yield* follow(file.url)).bytes, png)
     }),
@@ -160,7 +163,7 @@ layer(layerService())("an upload to the media directory", (it) => {
         Effect.gen(function* () {
           const { token } = yield* aSender()
           const answer = yield* post(token, [aPart({ fileName })])
-          assert.strictEqual(bodyOf<FileBody>(answer, 201).file_name, "file")
+          assert.strictEqual(expectBody<FileBody>(answer, 201).file_name, "file")
         }),
     )
   }
@@ -234,7 +237,7 @@ layer(layerService())("an upload to the media directory", (it) => {
   for (const [sent, status] of contentTypes) {
     it.effect(`the content type ${sent} is answered ${status}`, () =>
       Effect.gen(function* () {
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const { token } = yield* aSender()
         const answer = yield* socket.call({
           method: "POST",
@@ -244,7 +247,7 @@ layer(layerService())("an upload to the media directory", (it) => {
           body: form([aPart()]),
         })
         assert.strictEqual(answer.status, status, answer.text)
-        if (status === 415) assert.strictEqual(errorOf(answer).code, "unsupported_content_type")
+        if (status === 415) assert.strictEqual(errorBody(answer).code, "unsupported_content_type")
       }),
     )
   }
@@ -271,7 +274,7 @@ layer(layerService())("an upload to the media directory", (it) => {
     "refuses more bytes than that as request_too_large, however the client sends them",
     () =>
       Effect.gen(function* () {
-        const { port, socket, web } = yield* Doors
+        const { port, socket, web } = yield* HttpTestClients
         const { token } = yield* aSender()
         const body = form([aPart({ bytes: Buffer.alloc(limit + 200_000) })])
         const call = { method: "POST", path, token, headers: [multipart], body }
@@ -292,21 +295,21 @@ layer(layerService())("an upload to the media directory", (it) => {
 
   it.effect("checks the Idempotency-Key before the content type, and that before the size", () =>
     Effect.gen(function* () {
-      const { socket } = yield* Doors
+      const { socket } = yield* HttpTestClients
       const { token } = yield* aSender()
       const call = { method: "POST", path, token, body: Buffer.alloc(limit + 200_000) }
       const json = ["content-type", "application/json"] as const
       const first = yield* socket.call({ ...call, headers: [json, ["idempotency-key", ""]] })
-      assert.strictEqual(errorOf(first).code, "invalid_idempotency_key")
+      assert.strictEqual(errorBody(first).code, "invalid_idempotency_key")
       const second = yield* socket.call({ ...call, headers: [json] })
-      assert.strictEqual(errorOf(second).code, "unsupported_content_type")
+      assert.strictEqual(errorBody(second).code, "unsupported_content_type")
     }),
   )
 
   it.effect("leaves nothing when cut off, and was never in memory whole", () =>
     Effect.gen(function* () {
       const disk = yield* Disk
-      const { port } = yield* Doors
+      const { port } = yield* HttpTestClients
       const { token } = yield* aSender({ workspace: plan(limit) })
       const before = yield* disk.files
       const bytes = Buffer.alloc(20 * mebibyte, "0123456789")
@@ -329,7 +332,7 @@ layer(layerService())("an upload to the media directory", (it) => {
         Effect.map(disk.files, ({ temporary }) => temporary.length === 0),
       )
       assert.deepStrictEqual(yield* disk.files, before)
-      const full = errorOf(yield* post(token, [aPart({ bytes: Buffer.alloc(limit) }), aPart()]))
+      const full = errorBody(yield* post(token, [aPart({ bytes: Buffer.alloc(limit) }), aPart()]))
       assert.strictEqual(full.code, "validation_failed")
       yield* upload(token, { bytes: Buffer.alloc(limit) })
     }),
@@ -337,7 +340,7 @@ layer(layerService())("an upload to the media directory", (it) => {
 
   it.effect("stores the same file however the body is cut into pieces", () =>
     Effect.gen(function* () {
-      const { web } = yield* Doors
+      const { web } = yield* HttpTestClients
       const { token } = yield* aSender()
       // Full of texts like the beginning of a boundary.
       const bytes = Buffer.from(`\r\n--${boundary.slice(0, -1)}\r\n-\r\n--a`.repeat(50))
@@ -357,7 +360,7 @@ layer(layerService())("an upload to the media directory", (it) => {
           headers: [multipart],
           pieces,
         })
-        const file = bodyOf<FileBody>(answer, 201)
+        const file = expectBody<FileBody>(answer, 201)
         assert.strictEqual(file.file_name, "tricky – größe.bin")
         assert.deepStrictEqual((yield* follow(file.url)).bytes, bytes)
       }

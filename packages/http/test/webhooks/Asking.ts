@@ -3,12 +3,12 @@ import { OutboundRule } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
+import { HttpTestClients } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import type { ServiceParts } from "../Service.ts"
-import { bodyOf, operate, settle } from "../Records.ts"
-import type { Made, PageBody } from "../Records.ts"
+import { expectBody, operate, settle } from "../Records.ts"
+import type { Created, PageBody } from "../Records.ts"
 import type { Receiver } from "./Receiver.ts"
 
 export const path = "/api/v2/webhooks"
@@ -57,7 +57,8 @@ export interface LogBody extends Omit<DeliveryBody, "status"> {
   readonly duration_ms: number
 }
 
-export const ask = (call: Call) => Effect.flatMap(Doors, ({ socket }) => socket.call(call))
+export const ask = (call: Call) =>
+  Effect.flatMap(HttpTestClients, ({ socket }) => socket.call(call))
 
 export const create = (
   token: string,
@@ -71,47 +72,49 @@ export const anEndpoint = (
   fields: Readonly<Record<string, unknown>> = {},
 ) =>
   Effect.map(create(token, { url: receiver.url, ...fields }), (answer) =>
-    bodyOf<EndpointBody>(answer, 201),
+    expectBody<EndpointBody>(answer, 201),
   )
 
-export const read = (token: string, endpoint: Made) =>
+export const read = (token: string, endpoint: Created) =>
   Effect.map(ask({ path: `${path}/${endpoint.id}`, token }), (answer) =>
-    bodyOf<EndpointBody>(answer, 200),
+    expectBody<EndpointBody>(answer, 200),
   )
 
 export const listed = (token: string) =>
   Effect.map(ask({ path, token }), (answer) =>
-    bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(answer, 200).data.map(({ id }) => id),
+    expectBody<{ readonly data: ReadonlyArray<EndpointBody> }>(answer, 200).data.map(
+      ({ id }) => id,
+    ),
   )
 
-export const remove = (token: string, endpoint: Made) =>
+export const remove = (token: string, endpoint: Created) =>
   ask({ method: "DELETE", path: `${path}/${endpoint.id}`, token })
 
-export const rotate = (token: string, endpoint: Made) =>
+export const rotate = (token: string, endpoint: Created) =>
   Effect.map(
     ask({ method: "POST", path: `${path}/${endpoint.id}/rotate-secret`, token }),
-    (answer) => bodyOf<EndpointBody>(answer, 200),
+    (answer) => expectBody<EndpointBody>(answer, 200),
   )
 
-export const test = (token: string, endpoint: Made) =>
+export const test = (token: string, endpoint: Created) =>
   ask({ method: "POST", path: `${path}/${endpoint.id}/test`, token })
 
 /** The operator's path of the workspace's endpoints. */
-export const operatorPath = (workspace: Made, endpoint?: Made, rest = "") =>
+export const operatorPath = (workspace: Created, endpoint?: Created, rest = "") =>
   `/admin/v1/workspaces/${workspace.id}/webhooks${
     endpoint === undefined ? "" : `/${endpoint.id}`
   }${rest}`
 
-export const log = (workspace: Made, endpoint: Made, query = "") =>
+export const log = (workspace: Created, endpoint: Created, query = "") =>
   Effect.map(
     operate({ path: operatorPath(workspace, endpoint, `/deliveries${query}`) }),
-    (answer) => bodyOf<PageBody<LogBody>>(answer, 200),
+    (answer) => expectBody<PageBody<LogBody>>(answer, 200),
   )
 
-export const resume = (workspace: Made, endpoint: Made) =>
+export const resume = (workspace: Created, endpoint: Created) =>
   operate({ method: "POST", path: operatorPath(workspace, endpoint, "/resume") })
 
-export const redeliver = (workspace: Made, endpoint: Made, eventId: unknown) =>
+export const redeliver = (workspace: Created, endpoint: Created, eventId: unknown) =>
   operate({
     method: "POST",
     path: operatorPath(workspace, endpoint, "/redeliver"),

@@ -39,15 +39,15 @@ export interface Receiver {
   answer: Answering
   /** Unanswered calls now, and their maximum so far. */
   readonly open: () => number
-  readonly mostOpen: () => number
+  readonly maxOpen: () => number
 }
 
 export const aReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect.gen(function* () {
   let open = 0
-  let mostOpen = 0
+  let maxOpen = 0
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
-    mostOpen = Math.max(mostOpen, ++open)
+    maxOpen = Math.max(maxOpen, ++open)
     response.once("close", () => open--)
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
@@ -67,7 +67,7 @@ export const aReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect.gen
     deliveries: [],
     answer: withStatus(200),
     open: () => open,
-    mostOpen: () => mostOpen,
+    maxOpen: () => maxOpen,
   }
   return receiver
 })
@@ -78,7 +78,7 @@ export const bodyOfDelivery = ({ raw }: Delivery): EventBody =>
 export const eventIds = ({ deliveries }: Receiver): ReadonlyArray<string> =>
   deliveries.map((delivery) => bodyOfDelivery(delivery).id)
 
-export const typesOf = ({ deliveries }: Receiver): ReadonlyArray<string> =>
+export const getTypes = ({ deliveries }: Receiver): ReadonlyArray<string> =>
   deliveries.map((delivery) => bodyOfDelivery(delivery).type)
 
 /** The expected signature of a delivery, computed independently of the service. */

@@ -14,7 +14,7 @@ export const surely = (delay: number) => Math.ceil(delay * 1.05) + 1
 /** Waits in real time for a receiver. */
 export const reached = (holds: () => boolean): Effect.Effect<void> =>
   Effect.gen(function* () {
-    for (let look = 0; look < 2000 && !holds(); look++) {
+    for (let check = 0; check < 2000 && !holds(); check++) {
       yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
     }
     assert.isTrue(holds(), "the expected state was not reached")

@@ -1,8 +1,8 @@
 /** Deliveries to real receivers, on the test clock: their attempts, their ends, and their log. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { errorOf } from "../Doors.ts"
-import { aSender, bodyOf, operate, remove as removeWorkspace, settle } from "../Records.ts"
+import { errorBody } from "../HttpTestClients.ts"
+import { aSender, expectBody, operate, remove as removeWorkspace, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
 import {
@@ -161,7 +161,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
       const endpoint = yield* anEndpoint(token, receiver)
       yield* send(token)
       yield* settle
-      bodyOf(yield* remove(token, endpoint), 200)
+      expectBody(yield* remove(token, endpoint), 200)
       yield* pass(hour)
       assert.lengthOf(receiver.deliveries, 1)
     }),
@@ -188,8 +188,8 @@ layer(layerWithWayOut())("a delivery", (it) => {
     Effect.gen(function* () {
       const hanging = yield* aReceiver
       const quick = yield* aReceiver
-      const held: Array<() => void> = []
-      hanging.answer = (response) => held.push(() => response.end())
+      const pending: Array<() => void> = []
+      hanging.answer = (response) => pending.push(() => response.end())
       const { token } = yield* aSender()
       yield* anEndpoint(token, hanging)
       yield* anEndpoint(token, quick)
@@ -197,12 +197,12 @@ layer(layerWithWayOut())("a delivery", (it) => {
       yield* reached(() => quick.deliveries.length === 12 && hanging.open() === 5)
       // Each answer admits the next one.
       for (let answered = 0; answered < 12; answered++) {
-        yield* reached(() => held.length > 0)
-        held.shift()?.()
+        yield* reached(() => pending.length > 0)
+        pending.shift()?.()
       }
       yield* settle
       assert.lengthOf(hanging.deliveries, 12)
-      assert.strictEqual(hanging.mostOpen(), 5)
+      assert.strictEqual(hanging.maxOpen(), 5)
     }),
   )
 })
@@ -247,7 +247,7 @@ layer(layerWithWayOut())("the delivery log", (it) => {
       const foreign = yield* operate({
         path: `/admin/v1/workspaces/${workspace.id}/webhooks/${other.id}/deliveries?cursor=${cursor}`,
       })
-      assert.strictEqual(errorOf(foreign).code, "invalid_cursor")
+      assert.strictEqual(errorBody(foreign).code, "invalid_cursor")
     }),
   )
 })

@@ -3,10 +3,10 @@ import { assert, layer } from "@effect/vitest"
 import { EgressError } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
 import { aSession } from "../operator/sessionCookies.ts"
-import { aKey, aSender, bodyOf, operate, revoke } from "../Records.ts"
+import { aKey, aSender, expectBody, operate, revoke } from "../Records.ts"
 import {
   anEndpoint,
   ask,
@@ -53,13 +53,13 @@ layer(layerService())("permissions of webhook endpoints", (it) => {
       const limited = (yield* aKey(workspace, limits)).key
       const scopeless = (yield* aKey(workspace, { ...limits, scopes: ["messages:send"] })).key
       const both = yield* ask({ ...wrongThroughout, token: scopeless })
-      assert.strictEqual(errorOf(both).code, "missing_scope")
-      assert.strictEqual(errorOf(both)["required_scope"], "messages:read")
+      assert.strictEqual(errorBody(both).code, "missing_scope")
+      assert.strictEqual(errorBody(both)["required_scope"], "messages:read")
       const ban = yield* ask({ ...wrongThroughout, token: limited })
-      assert.strictEqual(errorOf(ban).code, "number_not_allowed")
+      assert.strictEqual(errorBody(ban).code, "number_not_allowed")
       const free = (yield* aKey(workspace)).key
       const rest = yield* ask({ ...wrongThroughout, token: free })
-      assert.strictEqual(errorOf(rest).code, "invalid_idempotency_key")
+      assert.strictEqual(errorBody(rest).code, "invalid_idempotency_key")
     }),
   )
 })
@@ -77,8 +77,8 @@ layer(layerService({ egress: guarded }))("an address", (it) => {
         const { token } = yield* aSender()
         const answer = yield* create(token, { url })
         assert.strictEqual(answer.status, 422)
-        assert.strictEqual(errorOf(answer).code, "invalid_webhook_url")
-        assert.strictEqual(errorOf(answer).field, "url")
+        assert.strictEqual(errorBody(answer).code, "invalid_webhook_url")
+        assert.strictEqual(errorBody(answer).field, "url")
         assert.deepStrictEqual(yield* listed(token), [])
       }),
     )
@@ -90,24 +90,24 @@ layer(layerService({ egress: guarded }))("an address", (it) => {
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender()
         const cookie = yield* aSession("owner", workspace.id)
-        const asked = { method: "POST", path: operatorPath(workspace) } as const
+        const request = { method: "POST", path: operatorPath(workspace) } as const
         for (const [url, isNamed] of [
           ["http://localhost:3000/", true],
           ["https://inside.example/", true],
           ["not a link", false],
         ] as const) {
-          const told = errorOf(yield* operate({ ...asked, json: { url } }))
-          const names = String(told.message).includes("ALLOW_PRIVATE_TARGETS=true")
-          assert.deepStrictEqual([told.code, names], ["invalid_webhook_url", isNamed], url)
+          const error = errorBody(yield* operate({ ...request, json: { url } }))
+          const names = String(error.message).includes("ALLOW_PRIVATE_TARGETS=true")
+          assert.deepStrictEqual([error.code, names], ["invalid_webhook_url", isNamed], url)
           const headers = [
             ["cookie", cookie],
             ["sec-fetch-site", "same-origin"],
           ] as const
           for (const customer of [
             yield* create(token, { url }),
-            yield* ask({ ...asked, json: { url }, headers }),
+            yield* ask({ ...request, json: { url }, headers }),
           ]) {
-            assert.strictEqual(errorOf(customer).code, "invalid_webhook_url")
+            assert.strictEqual(errorBody(customer).code, "invalid_webhook_url")
             assert.notInclude(customer.text, "ALLOW_PRIVATE_TARGETS")
           }
         }
@@ -138,7 +138,7 @@ layer(layerService())("the operator", (it) => {
       const other = yield* anEndpoint(test, hook)
       yield* revoke(workspace, key)
       const list = yield* operate({ path: operatorPath(workspace) })
-      const { data } = bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(list, 200)
+      const { data } = expectBody<{ readonly data: ReadonlyArray<EndpointBody> }>(list, 200)
       assert.deepStrictEqual(
         data.map(({ id, active, disabled_reason: reason }) => [id, active, reason]),
         [
@@ -156,19 +156,19 @@ layer(layerService())("the operator", (it) => {
       const other = (yield* aKey(workspace)).key
       const endpoint = yield* anEndpoint(token, hook)
       yield* revoke(workspace, key)
-      for (let made = 0; made < 5; made++) yield* anEndpoint(other, hook)
+      for (let createdCount = 0; createdCount < 5; createdCount++) yield* anEndpoint(other, hook)
       const refused = yield* resume(workspace, endpoint)
       assert.strictEqual(refused.status, 403)
-      assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
+      assert.strictEqual(errorBody(refused).code, "webhook_limit_reached")
       const [first] = yield* listed(other)
-      bodyOf(yield* remove(other, { id: first ?? 0 }), 200)
-      const resumed = bodyOf<EndpointBody>(yield* resume(workspace, endpoint), 200)
+      expectBody(yield* remove(other, { id: first ?? 0 }), 200)
+      const resumed = expectBody<EndpointBody>(yield* resume(workspace, endpoint), 200)
       assert.strictEqual(resumed.active, true)
       assert.isNull(resumed.disabled_reason)
       assert.notProperty(resumed, "secret")
       assert.include(yield* listed(other), endpoint.id)
       // A second time changes nothing.
-      assert.deepStrictEqual(bodyOf(yield* resume(workspace, endpoint), 200), resumed)
+      assert.deepStrictEqual(expectBody(yield* resume(workspace, endpoint), 200), resumed)
     }),
   )
 
@@ -189,11 +189,11 @@ layer(layerService())("the operator", (it) => {
             ...(json === undefined ? {} : { json }),
           })
           assert.strictEqual(answer.status, 404)
-          assert.strictEqual(errorOf(answer).code, "webhook_not_found")
+          assert.strictEqual(errorBody(answer).code, "webhook_not_found")
         }
       }
       const unknown = yield* operate({ path: operatorPath({ id: 999_999 }) })
-      assert.strictEqual(errorOf(unknown).code, "workspace_not_found")
+      assert.strictEqual(errorBody(unknown).code, "workspace_not_found")
     }),
   )
 })

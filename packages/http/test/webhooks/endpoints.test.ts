@@ -1,9 +1,9 @@
 /** Webhook endpoints: created, listed, changed and removed by a key, once for an Idempotency-Key. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
+import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aSender, bodyOf, revoke } from "../Records.ts"
+import { aKey, aSender, expectBody, revoke } from "../Records.ts"
 import {
   anEndpoint,
   ask,
@@ -22,7 +22,7 @@ layer(layerService())("webhook endpoints", (it) => {
   it.effect("are created active, and show the secret only then", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
-      const endpoint = bodyOf<EndpointBody>(
+      const endpoint = expectBody<EndpointBody>(
         yield* create(token, { ...hook, events: ["message.failed"], description: "Mine" }),
         201,
       )
@@ -41,7 +41,7 @@ layer(layerService())("webhook endpoints", (it) => {
       })
       assert.deepStrictEqual<unknown>(yield* read(token, endpoint), shown)
       const list = yield* ask({ path, token })
-      assert.deepStrictEqual(bodyOf(list, 200), { data: [shown] })
+      assert.deepStrictEqual(expectBody(list, 200), { data: [shown] })
     }),
   )
 
@@ -65,17 +65,17 @@ layer(layerService())("webhook endpoints", (it) => {
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender()
         const test = (yield* aKey(workspace, { mode: "test" })).key
-        for (let made = 0; made < 3; made++) yield* anEndpoint(token, hook)
+        for (let createdCount = 0; createdCount < 3; createdCount++) yield* anEndpoint(token, hook)
         const mine = yield* anEndpoint(test, hook)
         yield* anEndpoint(test, hook)
         for (const key of [token, test]) {
           const refused = yield* create(key, hook)
           assert.strictEqual(refused.status, 403)
-          assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
+          assert.strictEqual(errorBody(refused).code, "webhook_limit_reached")
         }
-        bodyOf(yield* remove(test, mine), 200)
+        expectBody(yield* remove(test, mine), 200)
         yield* anEndpoint(token, hook)
-        assert.strictEqual(errorOf(yield* create(test, hook)).code, "webhook_limit_reached")
+        assert.strictEqual(errorBody(yield* create(test, hook)).code, "webhook_limit_reached")
       }),
   )
 
@@ -83,7 +83,8 @@ layer(layerService())("webhook endpoints", (it) => {
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
       const other = yield* aKey(workspace)
-      for (let made = 0; made < 5; made++) yield* anEndpoint(other.key, hook)
+      for (let createdCount = 0; createdCount < 5; createdCount++)
+        yield* anEndpoint(other.key, hook)
       assert.strictEqual((yield* create(token, hook)).status, 403)
       yield* revoke(workspace, other)
       const endpoint = yield* anEndpoint(token, hook)
@@ -109,7 +110,7 @@ layer(layerService())("webhook endpoints", (it) => {
           yield* test(stranger, endpoint),
         ]) {
           assert.strictEqual(answer.status, 404)
-          assert.strictEqual(errorOf(answer).code, "webhook_not_found")
+          assert.strictEqual(errorBody(answer).code, "webhook_not_found")
         }
       }
       // Another key of the same mode sees it.
@@ -154,7 +155,7 @@ layer(layerService())("webhook endpoints", (it) => {
       const { token, workspace, key } = yield* aSender()
       const other = (yield* aKey(workspace)).key
       const endpoint = yield* anEndpoint(token, hook)
-      const queued = bodyOf<{ readonly event_id: string }>(yield* test(token, endpoint), 202)
+      const queued = expectBody<{ readonly event_id: string }>(yield* test(token, endpoint), 202)
       assert.match(queued.event_id, /^evt_[0-9A-Za-z]{24}$/)
       assert.deepStrictEqual<unknown>(queued, {
         event_id: queued.event_id,
@@ -168,10 +169,10 @@ layer(layerService())("webhook endpoints", (it) => {
       assert.deepStrictEqual(yield* listed(other), [])
       const refused = yield* test(other, endpoint)
       assert.strictEqual(refused.status, 409)
-      assert.strictEqual(errorOf(refused).code, "webhook_stopped")
+      assert.strictEqual(errorBody(refused).code, "webhook_stopped")
       // Rotate and delete work on it as on a running one.
       assert.strictEqual((yield* rotate(other, endpoint)).active, false)
-      bodyOf(yield* remove(other, endpoint), 200)
+      expectBody(yield* remove(other, endpoint), 200)
     }),
   )
 })
@@ -183,11 +184,11 @@ layer(layerService())("an idempotent creation", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const first = yield* create(token, hook, keyed)
-      const { secret: _, ...shown } = bodyOf<EndpointBody>(first, 201)
+      const { secret: _, ...shown } = expectBody<EndpointBody>(first, 201)
       assert.notProperty(first.headers, "idempotent-replayed")
       const repeat = yield* create(token, hook, keyed)
       assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
-      assert.deepStrictEqual<unknown>(bodyOf(repeat, 201), shown)
+      assert.deepStrictEqual<unknown>(expectBody(repeat, 201), shown)
       assert.deepStrictEqual(yield* listed(token), [shown.id])
     }),
   )
@@ -195,12 +196,15 @@ layer(layerService())("an idempotent creation", (it) => {
   it.effect("a repeat is the first answer, whatever happened to the endpoint since", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
-      const { secret: _, ...shown } = bodyOf<EndpointBody>(yield* create(token, hook, keyed), 201)
+      const { secret: _, ...shown } = expectBody<EndpointBody>(
+        yield* create(token, hook, keyed),
+        201,
+      )
       yield* rotate(token, shown)
-      bodyOf(yield* remove(token, shown), 200)
+      expectBody(yield* remove(token, shown), 200)
       // Above the limit too.
-      for (let made = 0; made < 5; made++) yield* anEndpoint(token, hook)
-      assert.deepStrictEqual<unknown>(bodyOf(yield* create(token, hook, keyed), 201), shown)
+      for (let createdCount = 0; createdCount < 5; createdCount++) yield* anEndpoint(token, hook)
+      assert.deepStrictEqual<unknown>(expectBody(yield* create(token, hook, keyed), 201), shown)
     }),
   )
 

@@ -1,10 +1,10 @@
 /** Events to real receivers: their causes, their targets, and their content. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { aKey, aSender, bodyOf, operate, settle } from "../Records.ts"
+import { aKey, aSender, expectBody, operate, settle } from "../Records.ts"
 import { cancel, get, send } from "../v2/Asking.ts"
 import { anEndpoint, layerWithWayOut, read, test, simulator } from "./Asking.ts"
-import { aReceiver, bodyOfDelivery, eventIds, expectedSignature, typesOf } from "./Receiver.ts"
+import { aReceiver, bodyOfDelivery, eventIds, expectedSignature, getTypes } from "./Receiver.ts"
 
 layer(layerWithWayOut())("an event", (it) => {
   it.effect("arrives as a POST with the contract's headers and the whole Message", () =>
@@ -30,7 +30,7 @@ layer(layerWithWayOut())("an event", (it) => {
         id: event.id,
         type: "message.sent",
         created_at: event.created_at,
-        data: { message: bodyOf(yield* get(token, `/api/v2/messages/${message.id}`), 200) },
+        data: { message: expectBody(yield* get(token, `/api/v2/messages/${message.id}`), 200) },
       })
       assert.strictEqual(event.data.message?.["status"], "sent")
       assert.match(event.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
@@ -54,8 +54,8 @@ layer(layerWithWayOut())("an event", (it) => {
       yield* operate({ method: "POST", path: `${simulator}/numbers/${number.id}/logout` })
       yield* cancel(token, (yield* send(token, { from: number.id })).id)
       yield* settle
-      assert.deepStrictEqual(typesOf(all), ["message.sent", "message.cancelled"])
-      assert.deepStrictEqual(typesOf(some), ["message.cancelled"])
+      assert.deepStrictEqual(getTypes(all), ["message.sent", "message.cancelled"])
+      assert.deepStrictEqual(getTypes(some), ["message.cancelled"])
     }),
   )
 
@@ -70,8 +70,8 @@ layer(layerWithWayOut())("an event", (it) => {
       yield* send(testToken, { to: { phone: "+15005550001" } })
       yield* send(token)
       yield* settle
-      assert.deepStrictEqual(typesOf(live), ["message.sent"])
-      assert.deepStrictEqual(typesOf(test), ["message.failed"])
+      assert.deepStrictEqual(getTypes(live), ["message.sent"])
+      assert.deepStrictEqual(getTypes(test), ["message.failed"])
     }),
   )
 
@@ -95,7 +95,7 @@ layer(layerWithWayOut())("an event", (it) => {
       const { token } = yield* aSender()
       const endpoint = yield* anEndpoint(token, receiver, { events: ["message.failed"] })
       yield* anEndpoint(token, other)
-      const queued = bodyOf<{ readonly event_id: string }>(yield* test(token, endpoint), 202)
+      const queued = expectBody<{ readonly event_id: string }>(yield* test(token, endpoint), 202)
       yield* settle
       assert.deepStrictEqual(eventIds(other), [])
       assert.lengthOf(receiver.deliveries, 1)

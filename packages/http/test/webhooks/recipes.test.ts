@@ -12,7 +12,7 @@ import { readFile } from "node:fs/promises"
 import { createRequire, stripTypeScriptTypes } from "node:module"
 import { join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { aSender, bodyOf, operate, settle } from "../Records.ts"
+import { aSender, expectBody, operate, settle } from "../Records.ts"
 import { aClient, sends } from "../v1/Asking.ts"
 import { send } from "../v2/Asking.ts"
 import { anEndpoint, ask, layerWithWayOut } from "./Asking.ts"
@@ -69,14 +69,14 @@ const aCallback = Effect.gen(function* () {
   yield* settle
   assert.lengthOf(receiver.deliveries, 1)
   const path = `/admin/v1/workspaces/${workspace.id}/callback-secret`
-  const { secret } = bodyOf<{ readonly secret: string }>(yield* operate({ path }), 200)
+  const { secret } = expectBody<{ readonly secret: string }>(yield* operate({ path }), 200)
   const captured: Captured = { kind: "a callback", secret, delivery: receiver.deliveries[0]! }
   return captured
 })
 
 const header = ({ headers }: Delivery, name: string): string => String(headers[name])
 
-const casesOf = ({ delivery, kind, secret }: Captured): ReadonlyArray<Case> => {
+const getCases = ({ delivery, kind, secret }: Captured): ReadonlyArray<Case> => {
   const timestamp = header(delivery, "service-timestamp")
   const sent = Number(timestamp)
   const real: Case = {
@@ -156,7 +156,7 @@ const inTypeScript = async (): Promise<Handle> => {
 }
 
 /** A case in the package's format. */
-const requestOf = ({ body, now, secret, signature, timestamp }: Case): WebhookRequest => ({
+const toRequest = ({ body, now, secret, signature, timestamp }: Case): WebhookRequest => ({
   body: Buffer.from(body, "base64"),
   headers: { "service-timestamp": timestamp, "service-signature": signature },
   secret,
@@ -179,10 +179,10 @@ layer(layerWithWayOut())("the page about webhooks shows", (it) => {
   it.effect("a request that adds an endpoint", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
-      const shown = yield* Effect.promise(() => recipe("sh"))
+      const text = yield* Effect.promise(() => recipe("sh"))
       const [, path = "", json = ""] =
-        /^curl https:\/\/messages\.example\.com(\S+) [^]* -d '([^']+)'$/.exec(shown) ?? []
-      const { secret } = bodyOf<EndpointBody>(
+        /^curl https:\/\/messages\.example\.com(\S+) [^]* -d '([^']+)'$/.exec(text) ?? []
+      const { secret } = expectBody<EndpointBody>(
         yield* ask({ method: "POST", path, token, json: parsed(json) }),
         201,
       )
@@ -196,9 +196,9 @@ layer(layerWithWayOut())("the page about webhooks shows", (it) => {
       const { delivery } = yield* aWebhook
       const event = parsed(delivery.raw.toString("utf8"))
       assert.deepStrictEqual(Object.keys(shown), Object.keys(event))
-      const messageOf = ({ data }: typeof event) => (data as { readonly message: object }).message
-      const { "…": _, ...message } = { "…": "", ...messageOf(shown) }
-      assert.containsAllKeys(messageOf(event), Object.keys(message))
+      const toMessage = ({ data }: typeof event) => (data as { readonly message: object }).message
+      const { "…": _, ...message } = { "…": "", ...toMessage(shown) }
+      assert.containsAllKeys(toMessage(event), Object.keys(message))
     }),
   )
 
@@ -228,9 +228,9 @@ describe("the recipe of the documentation", () => {
           [yield* aWebhook, verifyWebhook],
           [yield* aCallback, verifyCallback],
         ] as const) {
-          const cases = casesOf(captured)
+          const cases = getCases(captured)
           const said = yield* Effect.forEach(cases, (one) =>
-            Effect.promise(async () => (await verify(requestOf(one))).valid),
+            Effect.promise(async () => (await verify(toRequest(one))).valid),
           )
           assert.deepStrictEqual(told(cases, said), expected(cases))
         }
@@ -240,18 +240,18 @@ describe("the recipe of the documentation", () => {
     it.effect("in JavaScript returns the delivered event", () =>
       Effect.gen(function* () {
         const webhook = yield* aWebhook
-        const [sent] = casesOf(webhook)
-        const verified = yield* Effect.promise(() => verifyWebhook(requestOf(sent!)))
+        const [sent] = getCases(webhook)
+        const verified = yield* Effect.promise(() => verifyWebhook(toRequest(sent!)))
         assert.deepStrictEqual<unknown>(verified, {
           valid: true,
           event: JSON.parse(webhook.delivery.raw.toString("utf8")),
         })
 
         const callback = yield* aCallback
-        const [reported] = casesOf(callback)
+        const [reported] = getCases(callback)
         const { headers } = callback.delivery
         const reporting = yield* Effect.promise(() =>
-          verifyCallback({ ...requestOf(reported!), headers }),
+          verifyCallback({ ...toRequest(reported!), headers }),
         )
         const form = new URLSearchParams(callback.delivery.raw.toString("utf8"))
         assert.deepStrictEqual<unknown>(reporting, {
@@ -300,8 +300,8 @@ describe("the recipe of the documentation", () => {
         Effect.gen(function* () {
           const cases = [
             ...(yield* Effect.promise(vectors)),
-            ...casesOf(yield* aWebhook),
-            ...casesOf(yield* aCallback),
+            ...getCases(yield* aWebhook),
+            ...getCases(yield* aCallback),
           ]
           assert.deepStrictEqual(told(cases, yield* verdicts(cases)), expected(cases))
         }),

@@ -1,10 +1,10 @@
 /** Operators: what was sent and answered, changed endpoints, and events delivered again. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
-import type { Call } from "../Doors.ts"
-import { aKey, aSender, bodyOf, operate, revoke, settle } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { errorBody } from "../HttpTestClients.ts"
+import type { Call } from "../HttpTestClients.ts"
+import { aKey, aSender, expectBody, operate, revoke, settle } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
 import { anEndpoint, ask, layerWithWayOut, log, operatorPath, pass } from "./Asking.ts"
 import type { EndpointBody, LogBody } from "./Asking.ts"
@@ -23,13 +23,17 @@ const answering =
   (response) =>
     response.writeHead(status).end(body)
 
-const getDelivery = (workspace: Made, endpoint: Made, delivery: Made, call: Partial<Call> = {}) =>
-  operate({ path: operatorPath(workspace, endpoint, `/deliveries/${delivery.id}`), ...call })
+const getDelivery = (
+  workspace: Created,
+  endpoint: Created,
+  delivery: Created,
+  call: Partial<Call> = {},
+) => operate({ path: operatorPath(workspace, endpoint, `/deliveries/${delivery.id}`), ...call })
 
-const change = (workspace: Made, endpoint: Made, json: object) =>
+const change = (workspace: Created, endpoint: Created, json: object) =>
   operate({ method: "PATCH", path: operatorPath(workspace, endpoint), json })
 
-const recover = (workspace: Made, endpoint: Made, since: string) =>
+const recover = (workspace: Created, endpoint: Created, since: string) =>
   operate({
     method: "POST",
     path: operatorPath(workspace, endpoint, "/recover"),
@@ -39,7 +43,7 @@ const recover = (workspace: Made, endpoint: Made, since: string) =>
 /** The service's time, so many hours ago. */
 const ago = (hours: number) =>
   Effect.map(operate({ path: "/admin/v1/simulator/clock" }), (answer) => {
-    const { now } = bodyOf<{ readonly now: string }>(answer, 200)
+    const { now } = expectBody<{ readonly now: string }>(answer, 200)
     return new Date(Date.parse(now) - hours * 3_600_000).toISOString()
   })
 
@@ -61,7 +65,7 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
         yield* settle
         const [line] = (yield* log(workspace, endpoint)).data
         if (line === undefined) return assert.fail("not logged")
-        const shown = bodyOf<BodiesBody>(yield* getDelivery(workspace, endpoint, line), 200)
+        const shown = expectBody<BodiesBody>(yield* getDelivery(workspace, endpoint, line), 200)
         const { request_body: sent, response_body: answered, ...rest } = shown
         assert.deepStrictEqual(rest, line)
         assert.strictEqual(sent, receiver.deliveries.at(-1)?.raw.toString())
@@ -69,7 +73,7 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
       }
       assert.deepStrictEqual(bodies, ["größer\n<b>", null, `x${"é".repeat(511)}`, ""])
       const missing = yield* getDelivery(workspace, endpoint, { id: 987_654 })
-      assert.deepStrictEqual([missing.status, errorOf(missing).code], [404, "delivery_not_found"])
+      assert.deepStrictEqual([missing.status, errorBody(missing).code], [404, "delivery_not_found"])
     }),
   )
 
@@ -83,9 +87,9 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
       yield* settle
       const [line] = (yield* log(workspace, endpoint)).data
       if (line === undefined) return assert.fail("not logged")
-      const asked = { headers: [["acting-role", "member"]] } as const
-      const refused = yield* getDelivery(workspace, endpoint, line, asked)
-      assert.deepStrictEqual([refused.status, errorOf(refused).code], [403, "role_required"])
+      const request = { headers: [["acting-role", "member"]] } as const
+      const refused = yield* getDelivery(workspace, endpoint, line, request)
+      assert.deepStrictEqual([refused.status, errorBody(refused).code], [403, "role_required"])
       assert.notInclude(refused.text, "secret")
       assert.notInclude(JSON.stringify(yield* log(workspace, endpoint)), "secret")
     }),
@@ -97,7 +101,7 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
       const receiver = yield* aReceiver
       const url = `${receiver.url}?secret=1`
       yield* anEndpoint(token, { ...receiver, url })
-      for (const [caller, shown] of [
+      for (const [caller, text] of [
         ["member", receiver.url],
         ["administrator", url],
         ["owner", url],
@@ -106,10 +110,10 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
         const cookie = yield* aSession(caller, workspace.id)
         const path = `/admin/v1/workspaces/${workspace.id}/webhooks`
         const answer = yield* ask({ path, headers: [["cookie", cookie]] })
-        const { data } = bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(answer, 200)
+        const { data } = expectBody<{ readonly data: ReadonlyArray<EndpointBody> }>(answer, 200)
         assert.deepStrictEqual(
           data.map((each) => each.url),
-          [shown],
+          [text],
           caller,
         )
       }
@@ -163,9 +167,9 @@ layer(layerWithWayOut())("a changed endpoint", (it) => {
       const endpoint = yield* anEndpoint(token, before)
       yield* send(token)
       yield* settle
-      const given = { url: after.url, events: ["message.failed"], description: "Till" }
-      const changed = bodyOf<EndpointBody>(yield* change(workspace, endpoint, given), 200)
-      assert.deepInclude(changed, { ...given, secret_last4: endpoint.secret_last4 })
+      const input = { url: after.url, events: ["message.failed"], description: "Till" }
+      const changed = expectBody<EndpointBody>(yield* change(workspace, endpoint, input), 200)
+      assert.deepInclude(changed, { ...input, secret_last4: endpoint.secret_last4 })
       yield* pass(hour)
       assert.deepStrictEqual(eventIds(after), eventIds(before).slice(0, 1))
       const [retry] = after.deliveries
@@ -183,17 +187,17 @@ layer(layerWithWayOut())("a changed endpoint", (it) => {
       const receiver = yield* aReceiver
       const { token, workspace } = yield* aSender()
       const endpoint = yield* anEndpoint(token, receiver)
-      for (const [given, status, code] of [
+      for (const [input, status, code] of [
         [{ url: "ftp://a.example" }, 422, "invalid_webhook_url"],
         [{ events: [] }, 400, "validation_failed"],
         [{ description: "x".repeat(101) }, 400, "validation_failed"],
         [{ secret: "mine" }, 400, "validation_failed"],
       ] as const) {
-        const refused = yield* change(workspace, endpoint, given)
-        assert.deepStrictEqual([refused.status, errorOf(refused).code], [status, code])
+        const refused = yield* change(workspace, endpoint, input)
+        assert.deepStrictEqual([refused.status, errorBody(refused).code], [status, code])
       }
       const missing = yield* change(workspace, { id: 987_654 }, {})
-      assert.strictEqual(errorOf(missing).code, "webhook_not_found")
+      assert.strictEqual(errorBody(missing).code, "webhook_not_found")
     }),
   )
 })
@@ -211,12 +215,12 @@ layer(layerWithWayOut())("recovering events", (it) => {
       yield* send(token)
       yield* settle
       receiver.answer = withStatus(200)
-      const answer = bodyOf(yield* recover(workspace, endpoint, yield* ago(1)), 202)
+      const answer = expectBody(yield* recover(workspace, endpoint, yield* ago(1)), 202)
       assert.deepStrictEqual<unknown>(answer, { queued: 2, more: false })
       yield* settle
       const ids = eventIds(receiver)
       assert.sameMembers(ids.slice(3), ids.slice(1, 3))
-      const again = bodyOf(yield* recover(workspace, endpoint, yield* ago(1)), 202)
+      const again = expectBody(yield* recover(workspace, endpoint, yield* ago(1)), 202)
       assert.deepStrictEqual<unknown>(again, { queued: 0, more: false })
       yield* pass(24 * hour)
       assert.lengthOf(receiver.deliveries, 5)
@@ -234,14 +238,14 @@ layer(layerWithWayOut())("recovering events", (it) => {
         ["yesterday", 400, "invalid_datetime"],
       ] as const) {
         const refused = yield* recover(workspace, endpoint, since)
-        assert.deepStrictEqual([refused.status, errorOf(refused).code], [status, code])
-        assert.strictEqual(errorOf(refused).field, "since")
+        assert.deepStrictEqual([refused.status, errorBody(refused).code], [status, code])
+        assert.strictEqual(errorBody(refused).field, "since")
       }
       const maker = yield* aKey(workspace)
       const stopped = yield* anEndpoint(maker.key, receiver)
       yield* revoke(workspace, maker)
       const refused = yield* recover(workspace, stopped, yield* ago(1))
-      assert.deepStrictEqual([refused.status, errorOf(refused).code], [409, "webhook_stopped"])
+      assert.deepStrictEqual([refused.status, errorBody(refused).code], [409, "webhook_stopped"])
     }),
   )
 })

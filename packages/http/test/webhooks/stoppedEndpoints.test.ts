@@ -1,8 +1,8 @@
 /** Endpoints that stop because every delivery failed for days. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
-import { aKey, aSender, bodyOf, revoke, settle } from "../Records.ts"
+import { errorBody } from "../HttpTestClients.ts"
+import { aKey, aSender, expectBody, revoke, settle } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
 import { anEndpoint, layerWithWayOut, log, pass, read, redeliver, resume } from "./Asking.ts"
 import { aReceiver, eventIds, withStatus } from "./Receiver.ts"
@@ -44,7 +44,7 @@ layer(layerWithWayOut())("an endpoint stops", (it) => {
       assert.lengthOf(receiver.deliveries, attempts)
 
       // Resumed, it has 120 h again.
-      bodyOf(yield* resume(workspace, endpoint), 200)
+      expectBody(yield* resume(workspace, endpoint), 200)
       yield* inVain(token)
       assert.isTrue((yield* read(token, endpoint)).active)
       receiver.answer = withStatus(200)
@@ -83,14 +83,14 @@ layer(layerWithWayOut())("an endpoint stops", (it) => {
       assert.deepStrictEqual([stopped.active, stopped.disabled_reason], [false, "key_revoked"])
       const refused = yield* redeliver(workspace, endpoint, eventId)
       assert.strictEqual(refused.status, 409)
-      assert.strictEqual(errorOf(refused).code, "webhook_stopped")
+      assert.strictEqual(errorBody(refused).code, "webhook_stopped")
       yield* pass(hour)
       assert.lengthOf(receiver.deliveries, 1)
 
-      bodyOf(yield* resume(workspace, endpoint), 200)
+      expectBody(yield* resume(workspace, endpoint), 200)
       yield* pass(hour)
       assert.lengthOf(receiver.deliveries, 1)
-      assert.deepStrictEqual(bodyOf(yield* redeliver(workspace, endpoint, eventId), 202), {
+      assert.deepStrictEqual(expectBody(yield* redeliver(workspace, endpoint, eventId), 202), {
         event_id: eventId,
         type: "message.sent",
         queued: true,

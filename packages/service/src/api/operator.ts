@@ -174,7 +174,7 @@ export interface WorkspacesApi {
    * (`numbers[1].phone`), and with `number_limit_reached` when its plan has no room for the numbers. It
    * then creates nothing.
    */
-  readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
+  readonly ensure: (name: string, requested?: EnsureWorkspace) => Promise<Workspace>
   /** Creates a workspace, even when another one has that name. Fails with `validation_failed`. */
   readonly create: (command: CreateWorkspace) => Promise<Workspace>
   /** The workspace as it is now. Fails with `workspace_not_found`. */

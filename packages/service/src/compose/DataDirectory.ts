@@ -81,7 +81,7 @@ const closeToOthers = async (path: string, change: typeof chmod): Promise<void> 
   }
   if (!isDirectory) return
   for (const name of await readdir(path)) {
-    await unlessGone(closeToOthers(join(path, name), change))
+    await ignoreMissing(closeToOthers(join(path, name), change))
   }
 }
 
@@ -93,13 +93,13 @@ const closeOwn = async (directory: string, change: typeof chmod): Promise<void> 
   const names = await readdir(directory)
   const own = names.filter((name) => ownName.test(name))
   if (own.length === names.length) return closeToOthers(directory, change)
-  for (const name of own) await unlessGone(closeToOthers(join(directory, name), change))
+  for (const name of own) await ignoreMissing(closeToOthers(join(directory, name), change))
   const { mode } = await lstat(directory)
   if ((mode & writingOfOthers) !== 0) await change(directory, mode & 0o7777 & ~writingOfOthers)
 }
 
 /** Other processes may remove their files meanwhile. */
-const unlessGone = (done: Promise<void>): Promise<void> =>
+const ignoreMissing = (done: Promise<void>): Promise<void> =>
   done.catch((cause: unknown) => {
     if (!hasCode(cause, "ENOENT")) throw cause
   })
@@ -173,7 +173,7 @@ export const temporaryDirectory = (
 /**
  * Real paths of the directories that this process holds. The lock does not tell which process has it.
  */
-const heldHere = new Set<string>()
+const ownedHere = new Set<string>()
 
 /**
  * Locks the directory against other processes, and other services of this one, until the scope closes.
@@ -186,7 +186,7 @@ const heldHere = new Set<string>()
  */
 export const lockDirectory = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
   Effect.gen(function* () {
-    const place = yield* onDisk(unlockable, () => realpath(directory))
+    const path = yield* onDisk(unlockable, () => realpath(directory))
     yield* Effect.acquireRelease(
       Effect.tryPromise({
         try: async () => {
@@ -194,7 +194,7 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
           const { DatabaseSync } = await import("node:sqlite")
           const lock = new DatabaseSync(join(directory, "lock"))
           lock.exec("pragma locking_mode = exclusive; begin exclusive")
-          heldHere.add(place)
+          ownedHere.add(path)
           return lock
         },
         catch: (cause) => {
@@ -202,13 +202,13 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
           if (!isBusy(cause)) return directoryFault(`${unlockable}: ${briefly(cause)}`)
           return new DirectoryInUse(
             directory,
-            heldHere.has(place) ? "another service of this process" : "another process",
+            ownedHere.has(path) ? "another service of this process" : "another process",
           )
         },
       }),
       (lock) =>
         Effect.sync(() => {
-          heldHere.delete(place)
+          ownedHere.delete(path)
           lock.close()
         }),
     )

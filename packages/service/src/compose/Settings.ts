@@ -11,7 +11,7 @@ import { getHeapStatistics } from "node:v8"
 import {
   isLoopback,
   parseSecretsKeys,
-  retentionDaysMost,
+  maxRetentionDays,
   secretsKeyRule,
   sharedLimits,
 } from "@messaging-service/core"
@@ -30,7 +30,7 @@ import { Effect, Redacted } from "effect"
 import type { LiveTelegram, TransportChoice } from "./transports.ts"
 
 /** Maximum that a setting may allow of live numbers per process. */
-export const mostNumbers = 100_000
+export const maxNumbers = 100_000
 
 /** A setting that is a text, in a variable or an option. */
 export interface TextSetting<A> {
@@ -303,13 +303,13 @@ export const serviceVariables = {
     return text === undefined ? undefined : publicKey.parse(text)
   }),
   LINKED_DEVICE_NAME: variableOf(deviceName),
-  MAX_NUMBERS: wholeNumber(1, mostNumbers),
+  MAX_NUMBERS: wholeNumber(1, maxNumbers),
   SECRETS_KEY: variableOf(secretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
   ATTACHMENT_BYTES: byteSize,
   DISK_RESERVE: byteSize,
-  RETENTION_DAYS: wholeNumber(1, retentionDaysMost),
+  RETENTION_DAYS: wholeNumber(1, maxRetentionDays),
   LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
   LOG_FORMAT: oneOf("pretty", "json"),
 }
@@ -321,28 +321,28 @@ export const storeChoice = ({
 }: Pick<VariablesOf<typeof serviceVariables>, "DATABASE_SCHEMA" | "DATABASE_URL">): StoreChoice =>
   store.kind === "postgres" && schema !== undefined ? { ...store, schema } : store
 
-export const dataDirectoryOf = ({
-  DATA_DIR: given,
-}: Pick<VariablesOf<typeof serviceVariables>, "DATA_DIR">): string => given ?? resolve("data")
+export const getDataDirectory = ({
+  DATA_DIR: text,
+}: Pick<VariablesOf<typeof serviceVariables>, "DATA_DIR">): string => text ?? resolve("data")
 
-const transportChoice = (given: VariablesOf<typeof serviceVariables>): TransportChoice => {
-  const { TELEGRAM_API_HASH: hash, TELEGRAM_API_ID: id } = given
+const transportChoice = (input: VariablesOf<typeof serviceVariables>): TransportChoice => {
+  const { TELEGRAM_API_HASH: hash, TELEGRAM_API_ID: id } = input
   const application = id === undefined || hash === undefined ? undefined : { id, hash }
-  if (given.TRANSPORT !== "live") {
+  if (input.TRANSPORT !== "live") {
     return { kind: "simulated", ...(application === undefined ? {} : { hasApplication: true }) }
   }
   return liveTransports({
-    url: given.WHATSAPP_URL,
-    version: given.WHATSAPP_VERSION,
-    deviceName: given.LINKED_DEVICE_NAME,
+    url: input.WHATSAPP_URL,
+    version: input.WHATSAPP_VERSION,
+    deviceName: input.LINKED_DEVICE_NAME,
     application,
-    server: given.TELEGRAM_DC,
-    publicKey: given.TELEGRAM_PUBLIC_KEY,
+    server: input.TELEGRAM_DC,
+    publicKey: input.TELEGRAM_PUBLIC_KEY,
   })
 }
 
 /** Problems with variables that contradict each other. */
-const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
+const conflictingVariables = (input: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
   const {
     CLOCK: clock,
     TELEGRAM_API_HASH: hash,
@@ -350,10 +350,10 @@ const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store
     TELEGRAM_DC: telegram,
     TRANSPORT: transport,
     WHATSAPP_URL: whatsApp,
-  } = given
+  } = input
   const found: Array<string> = []
   // Processes on other machines could not read a key that this one keeps.
-  if (store.kind === "postgres" && given.SECRETS_KEY === undefined) {
+  if (store.kind === "postgres" && input.SECRETS_KEY === undefined) {
     found.push(
       `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
         "the same for all processes on it",
@@ -396,26 +396,26 @@ export const checkStore = (store: StoreChoice): Effect.Effect<void, CannotStart>
 
 /** Applies the defaults for unset variables. Fails with one line when a required one is missing. */
 export const serviceSettings = Effect.fnUntraced(function* serviceSettings(
-  given: VariablesOf<typeof serviceVariables>,
+  input: VariablesOf<typeof serviceVariables>,
 ): Effect.fn.Return<ServiceSettings, CannotStart> {
-  const store = storeChoice(given)
-  const wrong = conflictingVariables(given, store)
+  const store = storeChoice(input)
+  const wrong = conflictingVariables(input, store)
   if (wrong.length > 0) return yield* new CannotStart({ message: wrong.join("; ") })
   yield* checkStore(store)
   return {
-    host: given.HOST ?? "127.0.0.1",
-    port: given.PORT ?? 8080,
-    publicUrl: given.PUBLIC_URL ?? null,
+    host: input.HOST ?? "127.0.0.1",
+    port: input.PORT ?? 8080,
+    publicUrl: input.PUBLIC_URL ?? null,
     store,
-    dataDirectory: dataDirectoryOf(given),
-    secretsKeys: given.SECRETS_KEY ?? null,
-    transport: transportChoice(given),
-    maxNumbers: given.MAX_NUMBERS ?? null,
-    clock: given.CLOCK ?? "system",
-    allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
-    attachmentBytes: given.ATTACHMENT_BYTES ?? sharedLimits.attachmentBytes.share.most,
-    diskReserve: given.DISK_RESERVE ?? null,
-    retentionDays: given.RETENTION_DAYS ?? null,
-    log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
+    dataDirectory: getDataDirectory(input),
+    secretsKeys: input.SECRETS_KEY ?? null,
+    transport: transportChoice(input),
+    maxNumbers: input.MAX_NUMBERS ?? null,
+    clock: input.CLOCK ?? "system",
+    allowPrivateTargets: input.ALLOW_PRIVATE_TARGETS ?? false,
+    attachmentBytes: input.ATTACHMENT_BYTES ?? sharedLimits.attachmentBytes.share.most,
+    diskReserve: input.DISK_RESERVE ?? null,
+    retentionDays: input.RETENTION_DAYS ?? null,
+    log: { level: input.LOG_LEVEL ?? "info", format: input.LOG_FORMAT ?? "pretty" },
   }
 })

@@ -1,5 +1,5 @@
 /** Operator commands for a database while the service is stopped (docs/postgresql.md). */
-import { beginEpoch } from "@messaging-service/core"
+import { startEpoch } from "@messaging-service/core"
 import type { StoreRestored, StoreUnavailable } from "@messaging-service/core"
 import { CannotStart, readVariables } from "@messaging-service/node"
 import type { Environment } from "@messaging-service/node"
@@ -7,14 +7,14 @@ import { Console, Effect, Redacted, Result } from "effect"
 import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { storeCannotStart } from "./startFaults.ts"
-import { checkStore, dataDirectoryOf, serviceVariables, storeChoice } from "./Settings.ts"
+import { checkStore, getDataDirectory, serviceVariables, storeChoice } from "./Settings.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
 import { layerStorage } from "./Storage.ts"
 
 type Postgres = Extract<StoreChoice, { readonly kind: "postgres" }>
 
 /** Where the database is. */
-type Place = Pick<ComposedSettings, "dataDirectory" | "store">
+type DatabaseTarget = Pick<ComposedSettings, "dataDirectory" | "store">
 
 const stores = Effect.promise(() => import("@messaging-service/store-postgres"))
 
@@ -29,11 +29,11 @@ const migrate = ({ schema, url }: Postgres): Effect.Effect<string, StoreUnavaila
 const restoredOptions = "--above ID and --again"
 
 /** The parsed arguments of `restored`, or the problem with them. */
-const restoredBy = (given: ReadonlyArray<string>): Result.Result<StoreRestored, string> => {
-  const [first, second, ...rest] = given
+const restoredBy = (input: ReadonlyArray<string>): Result.Result<StoreRestored, string> => {
+  const [first, second, ...rest] = input
   if (first === undefined) return Result.succeed({})
   if (first === "--again") {
-    return Result.map(restoredBy(given.slice(1)), (others) => ({ ...others, again: true }))
+    return Result.map(restoredBy(input.slice(1)), (others) => ({ ...others, again: true }))
   }
   if (first !== "--above") return Result.fail(`"${first}" is not one of its options`)
   if (second === undefined) return Result.fail("--above names no ID")
@@ -44,7 +44,10 @@ const restoredBy = (given: ReadonlyArray<string>): Result.Result<StoreRestored, 
 }
 
 /** Fails without an embedded database: a new one never went back in time. */
-const isEmbeddedThere = ({ dataDirectory, store }: Place): Effect.Effect<void, CannotStart> =>
+const isEmbeddedThere = ({
+  dataDirectory,
+  store,
+}: DatabaseTarget): Effect.Effect<void, CannotStart> =>
   store.kind !== "embedded" || dataDirectory === null
     ? Effect.void
     : Effect.tryPromise({
@@ -53,20 +56,20 @@ const isEmbeddedThere = ({ dataDirectory, store }: Place): Effect.Effect<void, C
       })
 
 const restored = (
-  place: Place,
-  given: ReadonlyArray<string>,
+  target: DatabaseTarget,
+  input: ReadonlyArray<string>,
 ): Effect.Effect<string, CannotStart | StoreUnavailable> => {
-  const command = restoredBy(given)
+  const command = restoredBy(input)
   if (Result.isFailure(command)) {
     const message = `restored takes ${restoredOptions}: ${command.failure}`
     return Effect.fail(new CannotStart({ message }))
   }
-  if (place.store.kind === "memory") {
+  if (target.store.kind === "memory") {
     return Effect.fail(
       new CannotStart({ message: "a memory store ends with its process and cannot be restored" }),
     )
   }
-  const begun = beginEpoch(command.success).pipe(
+  const started = startEpoch(command.success).pipe(
     Effect.map(({ epoch, held }) => `epoch ${epoch} has begun; ${held} held`),
     Effect.catchTag("Refusal", () =>
       Effect.fail(
@@ -76,25 +79,25 @@ const restored = (
         }),
       ),
     ),
-    Effect.provide(layerStorage(place)),
+    Effect.provide(layerStorage(target)),
     Effect.scoped,
   )
-  return Effect.andThen(isEmbeddedThere(place), begun)
+  return Effect.andThen(isEmbeddedThere(target), started)
 }
 
 interface Command {
   /** For the help of the program. */
   readonly summary: string
   readonly run: (
-    place: Place,
-    given: ReadonlyArray<string>,
+    target: DatabaseTarget,
+    input: ReadonlyArray<string>,
   ) => Effect.Effect<string, CannotStart | StoreUnavailable>
 }
 
 /** A command that takes no options, for a PostgreSQL alone. */
 const onPostgres =
   (name: string, run: (store: Postgres) => Effect.Effect<string, StoreUnavailable>) =>
-  ({ store }: Place, [extra]: ReadonlyArray<string>) => {
+  ({ store }: DatabaseTarget, [extra]: ReadonlyArray<string>) => {
     if (extra !== undefined) {
       return Effect.fail(new CannotStart({ message: `"${extra}" is one argument too many` }))
     }
@@ -121,8 +124,8 @@ const databaseCommands: Readonly<Record<string, Command>> = {
 /** Runs a command, and returns a line that describes the resulting state. */
 const databaseCommand = (
   name: string,
-  place: Place,
-  given: ReadonlyArray<string> = [],
+  target: DatabaseTarget,
+  input: ReadonlyArray<string> = [],
 ): Effect.Effect<string, CannotStart> => {
   const command = databaseCommands[name]
   if (command === undefined) {
@@ -131,8 +134,8 @@ const databaseCommand = (
       new CannotStart({ message: `"${name}" is not a command; the commands are ${known}` }),
     )
   }
-  return Effect.catchTag(command.run(place, given), "StoreUnavailable", (error) =>
-    Effect.fail(storeCannotStart(place, error)),
+  return Effect.catchTag(command.run(target, input), "StoreUnavailable", (error) =>
+    Effect.fail(storeCannotStart(target, error)),
   )
 }
 
@@ -150,9 +153,9 @@ export const runDatabaseCommand = /*#__PURE__*/ Effect.fnUntraced(function* (
   environment: Environment,
   options: ReadonlyArray<string> = [],
 ) {
-  const given = yield* readVariables({ DATABASE_SCHEMA, DATABASE_URL, DATA_DIR }, environment)
-  const store = storeChoice(given)
+  const input = yield* readVariables({ DATABASE_SCHEMA, DATABASE_URL, DATA_DIR }, environment)
+  const store = storeChoice(input)
   yield* checkStore(store)
-  const place = { store, dataDirectory: dataDirectoryOf(given) }
-  yield* Console.log(yield* databaseCommand(name, place, options))
+  const target = { store, dataDirectory: getDataDirectory(input) }
+  yield* Console.log(yield* databaseCommand(name, target, options))
 })

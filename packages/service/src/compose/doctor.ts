@@ -67,19 +67,19 @@ const unusable = (directory: string, error: unknown): Finding =>
 
 const disk = ({ service }: Start): Effect.Effect<Finding> => {
   const { dataDirectory, diskReserve } = service
-  const look = Effect.gen(function* () {
-    const place = yield* Effect.tryPromise(async () => {
+  const inspect = Effect.gen(function* () {
+    const directory = yield* Effect.tryPromise(async () => {
       const found = await existing(dataDirectory)
       await access(found, constants.R_OK | constants.W_OK | constants.X_OK)
       return found
     })
-    const room = yield* examineDisk(place, diskReserve)
+    const room = yield* examineDisk(directory, diskReserve)
     if (room === null) return ok("disk", `${dataDirectory} is on a disk that tells no size`)
     const { free, reserve } = room
     const where =
-      place === dataDirectory
+      directory === dataDirectory
         ? `for ${dataDirectory}`
-        : `in ${place}; ${dataDirectory} does not exist, a start makes it`
+        : `in ${directory}; ${dataDirectory} does not exist, a start makes it`
     const found = `${inMebibytes(free)} free ${where}, and media leave ${inMebibytes(reserve)}`
     return free < reserve
       ? fault(
@@ -89,7 +89,7 @@ const disk = ({ service }: Start): Effect.Effect<Finding> => {
         )
       : ok("disk", found)
   })
-  return look.pipe(Effect.catch(({ cause }) => Effect.succeed(unusable(dataDirectory, cause))))
+  return inspect.pipe(Effect.catch(({ cause }) => Effect.succeed(unusable(dataDirectory, cause))))
 }
 
 const clock = (reading: ClockReading): Finding => {
@@ -220,14 +220,14 @@ const reach = async ({ host, name, port }: RemoteServer): Promise<Finding> => {
   const socket = connect({ host, port })
   const opened = Promise.withResolvers<void>()
   socket.once("connect", () => opened.resolve()).once("error", opened.reject)
-  const place = `${name} at ${host}:${port}`
+  const address = `${name} at ${host}:${port}`
   try {
     await inTime(opened.promise)
-    return ok("transports", `${place} answers`)
+    return ok("transports", `${address} answers`)
   } catch (error) {
     return fault(
       "transports",
-      `${place} does not answer: ${briefly(error)}`,
+      `${address} does not answer: ${briefly(error)}`,
       "let this machine connect there, or give the numbers a proxy",
     )
   } finally {
@@ -236,27 +236,27 @@ const reach = async ({ host, name, port }: RemoteServer): Promise<Finding> => {
 }
 
 /** Whether the port can be listened on now. */
-const port = async (host: string, name: string, wanted: number): Promise<Finding> => {
+const port = async (host: string, name: string, requested: number): Promise<Finding> => {
   const server = createServer()
   const listening = Promise.withResolvers<void>()
   server.once("error", listening.reject)
-  server.listen({ host, port: wanted, exclusive: true }, () => listening.resolve())
+  server.listen({ host, port: requested, exclusive: true }, () => listening.resolve())
   try {
     await inTime(listening.promise)
     server.close()
-    return ok("ports", `${name} ${wanted} of ${host} is free`)
+    return ok("ports", `${name} ${requested} of ${host} is free`)
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") {
       return {
         state: "note",
         check: "ports",
-        found: `${name} ${wanted} of ${host} is in use`,
+        found: `${name} ${requested} of ${host} is in use`,
         mend: "by this service, if it runs; else choose another port",
       }
     }
     return fault(
       "ports",
-      `${name} ${wanted} of ${host} cannot be listened on: ${briefly(error)}`,
+      `${name} ${requested} of ${host} cannot be listened on: ${briefly(error)}`,
       "choose another HOST or port",
     )
   }
@@ -264,8 +264,8 @@ const port = async (host: string, name: string, wanted: number): Promise<Finding
 
 const ports = ({ ports: all, service }: Start) =>
   Promise.all(
-    Object.entries(all).flatMap(([name, wanted]) =>
-      wanted === null || wanted === 0 ? [] : [port(service.host, name, wanted)],
+    Object.entries(all).flatMap(([name, requested]) =>
+      requested === null || requested === 0 ? [] : [port(service.host, name, requested)],
     ),
   )
 
@@ -294,7 +294,7 @@ const examine = (program: string, settings: Start): Effect.Effect<ReadonlyArray<
     ]
   })
 
-const shown = (findings: ReadonlyArray<Finding>): string => {
+const formatFindings = (findings: ReadonlyArray<Finding>): string => {
   const width = Math.max(...findings.map(({ check }) => check.length))
   return findings
     .map(({ check, found, mend, state }) => {
@@ -322,7 +322,7 @@ export const runDoctor = (
         Effect.succeed([fault("settings", message, "see docs/configuration.md")]),
       ),
     )
-    yield* Console.log(shown([versions(program), ...found]))
+    yield* Console.log(formatFindings([versions(program), ...found]))
     const faults = found.filter(({ state }) => state === "fault").length
     if (faults > 0) {
       return yield* new CannotStart({

@@ -69,7 +69,7 @@ const examineEmbedded = (
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
     // The database ignores the umask when it creates files.
     yield* restrictDataDirectory(directory)
-    return { kind: "embedded", state: "free", matches: yield* matchesOf(settings, found) }
+    return { kind: "embedded", state: "free", matches: yield* doesMatch(settings, found) }
   }).pipe(Effect.scoped)
 
 /** The keys of a start, without a new one. */
@@ -85,7 +85,7 @@ const presentSecretsKeys = ({
   })
 
 /** Whether a start has the key that left the mark; null where none did. */
-const isKeyOf = (
+const isKeyFor = (
   settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys">,
   mark: string | null,
 ) =>
@@ -102,7 +102,7 @@ const holdsFile = (
     ? Effect.succeed(null)
     : holdsMediaFile(mediaDirectory(dataDirectory), storageKey)
 
-const matchesOf = (
+const doesMatch = (
   settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys">,
   {
     newestStorageKey,
@@ -110,7 +110,7 @@ const matchesOf = (
   }: Pick<DatabaseExamination, "newestStorageKey" | "secretsKeyMark">,
 ): Effect.Effect<Matches, CannotStart> =>
   Effect.all({
-    secretsKey: isKeyOf(settings, secretsKeyMark),
+    secretsKey: isKeyFor(settings, secretsKeyMark),
     newestFile: holdsFile(settings, newestStorageKey),
   })
 
@@ -127,7 +127,7 @@ export const examineStore = (
       url: Redacted.value(store.url),
       ...(store.schema === null ? {} : { schema: store.schema }),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
-    return { kind: "postgres", ...found, matches: yield* matchesOf(settings, found) }
+    return { kind: "postgres", ...found, matches: yield* doesMatch(settings, found) }
   })
 
 /** The host of the database that a name server is asked for. */

@@ -97,7 +97,7 @@ const layerMediaWithoutDisk = Layer.effect(
   Effect.map(MediaFiles, (passing) =>
     MediaFiles.of({
       ...passing,
-      keeps: false,
+      isRetained: false,
       open: () => noDisk,
       spool: (content, maximumBytes) =>
         Effect.map(passing.spool(content, maximumBytes), (spooled) => ({
@@ -146,7 +146,7 @@ const layerAdapters = (settings: ComposedSettings) =>
         : NumberOwnership.layerAll,
   )
 
-const keptSecretsKey = (dataDirectory: string) =>
+const storedSecretsKey = (dataDirectory: string) =>
   Layer.effect(
     SecretsKey,
     Effect.flatMap(loadOrMakeSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
@@ -168,7 +168,7 @@ const layerSecretsKey = ({ dataDirectory, secretsKeys }: ComposedSettings) => {
       Layer.succeed(OlderSecretsKeys, secretsKeys.older),
     )
   }
-  return dataDirectory === null ? SecretsKey.layerRandom : keptSecretsKey(dataDirectory)
+  return dataDirectory === null ? SecretsKey.layerRandom : storedSecretsKey(dataDirectory)
 }
 
 /** The generated key and its file. */
@@ -251,7 +251,7 @@ const layerWhole = (
 /** Every service, with its stores and transports. */
 export type ComposedService = Layer.Success<ReturnType<typeof layerWhole>>
 
-const madeDirectory = ({ dataDirectory, secretsKeys, store }: ComposedSettings) => {
+const createdDirectory = ({ dataDirectory, secretsKeys, store }: ComposedSettings) => {
   if (dataDirectory !== null) return openDataDirectory(dataDirectory)
   return store.kind === "memory" || (isShared(store) && secretsKeys !== null)
     ? Effect.void
@@ -269,7 +269,7 @@ export const openService = (
   address: string,
   showCode: ShowCode = null,
 ): Effect.Effect<Context.Context<ComposedService>, CannotStart, Scope.Scope> =>
-  madeDirectory(settings).pipe(
+  createdDirectory(settings).pipe(
     Effect.andThen(Layer.build(layerWhole(settings, settings.publicUrl ?? address, showCode))),
     Effect.tap((service) =>
       settings.transport.kind === "simulated" && settings.startsNoWorker !== true

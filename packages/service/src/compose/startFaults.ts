@@ -41,17 +41,17 @@ const variableNames: SettingNames = {
 export class SettingFault extends CannotStart {
   /** What to change; null when no setting is to blame. */
   readonly setting: Setting | null
-  readonly say: (names: SettingNames) => string
+  readonly describe: (names: SettingNames) => string
 
-  constructor(setting: Setting | null, say: (names: SettingNames) => string) {
-    super({ message: say(variableNames) })
+  constructor(setting: Setting | null, describe: (names: SettingNames) => string) {
+    super({ message: describe(variableNames) })
     this.setting = setting
-    this.say = say
+    this.describe = describe
   }
 }
 
 /** The setting that locates each kind of store, and its wording. */
-const placeOf: Readonly<Record<NamedStore["kind"], readonly [Setting, string] | null>> = {
+const settingByStore: Readonly<Record<NamedStore["kind"], readonly [Setting, string] | null>> = {
   memory: null,
   embedded: ["DATA_DIR", "holds"],
   postgres: ["DATABASE_URL", "names"],
@@ -71,7 +71,7 @@ const ofSchema: ReadonlySet<unknown> = new Set(["42501", "3F000"])
 const fullDisk = /no space left on device|ENOSPC|disk is full/i
 
 /** Whether a failure means a full disk, which must not read like damaged data. */
-export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(rootOf(cause)))
+export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(rootCause(cause)))
 
 /** The line for a data directory whose disk is full. */
 export const noRoomForData = () =>
@@ -85,7 +85,7 @@ export const storeCannotStart = (
   { store }: { readonly store: NamedStore },
   error: StoreUnavailable,
 ): CannotStart => {
-  const root = rootOf(error)
+  const root = rootCause(error)
   const why = briefly(root)
   if (store.kind === "embedded" && isOfFullDisk(error)) return noRoomForData()
   const isOfSchema = root instanceof Error && "code" in root && ofSchema.has(root.code)
@@ -97,7 +97,7 @@ export const storeCannotStart = (
         `${store.kind === "pool" ? "store.schema" : names.DATABASE_SCHEMA} ${verb} a schema that cannot be used: ${why}`,
     )
   }
-  const place = placeOf[store.kind]
+  const place = settingByStore[store.kind]
   if (place === null) {
     return new CannotStart({ message: `the memory holds a database that cannot be used: ${why}` })
   }
@@ -112,17 +112,17 @@ export const storeCannotStart = (
 export const mediaCannotStart = (cause: unknown): CannotStart =>
   new SettingFault(
     "DATA_DIR",
-    ({ DATA_DIR }) => `${DATA_DIR} cannot hold media files: ${briefly(rootOf(cause))}`,
+    ({ DATA_DIR }) => `${DATA_DIR} cannot hold media files: ${briefly(rootCause(cause))}`,
   )
 
 /** The innermost cause of a failure with several wrappers. */
-const rootOf = (cause: unknown): unknown => {
-  const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
-  return inner === undefined ? cause : rootOf(inner)
+const rootCause = (cause: unknown): unknown => {
+  const inner = cause instanceof Error ? (toReason(cause) ?? cause.cause) : undefined
+  return inner === undefined ? cause : rootCause(inner)
 }
 
 /** An SQL error carries the real failure as its reason. */
-const reasonOf = (error: Error): unknown =>
+const toReason = (error: Error): unknown =>
   "reason" in error && error.reason instanceof Error ? error.reason : undefined
 
 /** Node's codes for a missing module. */

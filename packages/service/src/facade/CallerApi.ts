@@ -49,28 +49,28 @@ import type { NumberChecksApi, NumbersApi, NumberView } from "../api/numbers.ts"
 import type { RemindersApi } from "../api/reminders.ts"
 import type { WebhooksApi, WebhookWithSecret } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { idOf, listingOf, withReplayed, repeatable, showingNow } from "./Calls.ts"
+import { toId, listPages, withReplayed, repeatable, showingNow } from "./Calls.ts"
 import type { CallerApi, Calling } from "./Calls.ts"
 import {
   checkShown,
   mediaShown,
-  messageShown,
-  numberShown,
+  toPublicMessage,
+  toPublicNumber,
   numberViewShown,
   reminderShown,
   resultShown,
-  webhookShown,
+  toPublicWebhook,
 } from "./records.ts"
-import { anything, fields, refusalOf, text } from "./rules.ts"
+import { anything, fields, checkRule, text } from "./rules.ts"
 
-const messageShownNow = showingNow(messageShown)
+const messageShownNow = showingNow(toPublicMessage)
 
 /** The accepted message, which a repeat returns again. */
 const shownAsAccepted = Effect.map(
   MediaLinks,
   ({ link }) =>
     (message: Message) =>
-      messageShown(message, message.createdAt, link),
+      toPublicMessage(message, message.createdAt, link),
 )
 
 /** Runs a caller's operation, inside the program's own transaction if it gave one. */
@@ -123,8 +123,8 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
           )((who) =>
             Effect.flatMap(repeat, (key) => Messages.use((all) => all.send(who, command, key))),
           )
-          const shown = messages.map(yield* shownAsAccepted)
-          const [only] = shown
+          const records = messages.map(yield* shownAsAccepted)
+          const [only] = records
           return only === undefined
             ? yield* Effect.die(new Error("A single send created no message"))
             : withReplayed(only, replayed)
@@ -148,28 +148,28 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
     get: (id) =>
       run(
         Effect.gen(function* () {
-          const message = yield* (yield* Messages).get(yield* caller, idOf<MessageId>(id))
+          const message = yield* (yield* Messages).get(yield* caller, toId<MessageId>(id))
           return (yield* messageShownNow)(message)
         }),
       ),
     list: (query) =>
-      listingOf(
+      listPages(
         calling,
         query,
-        (who, asked) => Messages.use((messages) => messages.list(who, asked)),
+        (who, request) => Messages.use((messages) => messages.list(who, request)),
         messageShownNow,
       ),
     cancel: (id, options) =>
       run(
         Effect.gen(function* () {
-          const wrong = refusalOf(cancelOptions, options)
+          const wrong = checkRule(cancelOptions, options)
           if (wrong !== undefined) return yield* wrong
           const transaction = options?.transaction
           const message = yield* acting(
             calling,
             transaction,
           )((who) =>
-            Messages.use((all) => all.cancel(who, idOf<MessageId>(id), transaction !== undefined)),
+            Messages.use((all) => all.cancel(who, toId<MessageId>(id), transaction !== undefined)),
           )
           return (yield* messageShownNow)(message)
         }),
@@ -191,28 +191,28 @@ const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
     run(
       Effect.gen(function* () {
         const who = yield* caller
-        return reminderShown(yield* (yield* Reminders).get(who, idOf<ReminderId>(id)))
+        return reminderShown(yield* (yield* Reminders).get(who, toId<ReminderId>(id)))
       }),
     ),
   list: (query) =>
-    listingOf(
+    listPages(
       { caller, run },
       query,
-      (who, asked) => Reminders.use((reminders) => reminders.list(who, asked)),
+      (who, request) => Reminders.use((reminders) => reminders.list(who, request)),
       Effect.succeed(reminderShown),
     ),
   update: (id, change) =>
     run(
       Effect.gen(function* () {
         const who = yield* caller
-        return reminderShown(yield* (yield* Reminders).update(who, idOf<ReminderId>(id), change))
+        return reminderShown(yield* (yield* Reminders).update(who, toId<ReminderId>(id), change))
       }),
     ),
   remove: (id) =>
     run(
       Effect.gen(function* () {
         const who = yield* caller
-        yield* (yield* Reminders).remove(who, idOf<ReminderId>(id))
+        yield* (yield* Reminders).remove(who, toId<ReminderId>(id))
       }),
     ),
 })
@@ -235,12 +235,12 @@ const textBehind = (url: string | null) =>
       )
 
 const view = Effect.fnUntraced(function* view(caller: Caller, id: number) {
-  const number = yield* (yield* Connections).get(caller, idOf<NumberId>(id))
+  const number = yield* (yield* Connections).get(caller, toId<NumberId>(id))
   return numberViewShown(number, yield* textBehind(number.connect?.qrCodeUrl ?? null))
 })
 
 /** The parts that a person sees: links are fresh at each check. */
-const seen = ({ connect, ...number }: NumberView): string =>
+const fingerprint = ({ connect, ...number }: NumberView): string =>
   JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
 
 export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
@@ -258,7 +258,7 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/numbers", command)
         const { answer, replayed } = yield* (yield* Connections).connect(who, command, repeat)
-        return withReplayed(numberShown(answer), replayed)
+        return withReplayed(toPublicNumber(answer), replayed)
       }),
     )
 
@@ -268,17 +268,17 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
     list: () =>
       run(
         Effect.gen(function* () {
-          return (yield* (yield* Connections).list(yield* caller)).map(numberShown)
+          return (yield* (yield* Connections).list(yield* caller)).map(toPublicNumber)
         }),
       ),
     async *link(command) {
       const { id } = await connect(command)
       let who = await run(caller)
-      for (let last = "", looks = 1; ; looks++) {
-        if (looks % looksOfAdmission === 0) who = await run(admittedAgain(who))
+      for (let last = "", reads = 1; ; reads++) {
+        if (reads % looksOfAdmission === 0) who = await run(admittedAgain(who))
         const now = await run(view(who, id))
-        if (seen(now) !== last) {
-          last = seen(now)
+        if (fingerprint(now) !== last) {
+          last = fingerprint(now)
           yield now
         }
         if (now.status !== "connecting") return
@@ -288,8 +288,8 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
     qrCode: (id) =>
       run(
         Effect.gen(function* () {
-          const { connect: shown } = yield* view(yield* caller, id)
-          const qrText = shown?.qrText ?? null
+          const { connect: linkingView } = yield* view(yield* caller, id)
+          const qrText = linkingView?.qrText ?? null
           return qrText === null ? null : yield* (yield* QrImages).png(qrText)
         }),
       ),
@@ -310,22 +310,22 @@ const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
     run(
       Effect.gen(function* () {
         const who = yield* caller
-        return checkShown(yield* (yield* NumberChecks).get(who, idOf<NumberCheckId>(id)))
+        return checkShown(yield* (yield* NumberChecks).get(who, toId<NumberCheckId>(id)))
       }),
     ),
   list: (query) =>
-    listingOf(
+    listPages(
       { caller, run },
       query,
-      (who, asked) => NumberChecks.use((checks) => checks.list(who, asked)),
+      (who, request) => NumberChecks.use((checks) => checks.list(who, request)),
       Effect.succeed(checkShown),
     ),
   results: (id, query) =>
-    listingOf(
+    listPages(
       { caller, run },
       query,
-      (who, asked) =>
-        NumberChecks.use((checks) => checks.results(who, idOf<NumberCheckId>(id), asked)),
+      (who, request) =>
+        NumberChecks.use((checks) => checks.results(who, toId<NumberCheckId>(id), request)),
       Effect.succeed(resultShown),
     ),
 })
@@ -343,7 +343,7 @@ const tooLarge = refuse("request_too_large", {
   message: `The file is larger than ${maximumFileBytes} bytes.`,
 })
 
-const bytesOf = (
+const readBytes = (
   content: UploadFile["content"] | undefined,
 ): Stream.Stream<Uint8Array, ContentFailed> | undefined => {
   if (content instanceof Uint8Array) return Stream.succeed(content)
@@ -387,9 +387,9 @@ const spooled = (
   file: UploadFile | undefined,
 ): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
   Effect.gen(function* () {
-    const wrong = refusalOf(uploadFile, file ?? {})
+    const wrong = checkRule(uploadFile, file ?? {})
     if (wrong !== undefined) return yield* wrong
-    const bytes = bytesOf(file?.content)
+    const bytes = readBytes(file?.content)
     if (bytes === undefined) {
       return yield* invalid("content", "The content is a Uint8Array, a Blob, or an async iterable.")
     }
@@ -430,21 +430,21 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
   get: (id) =>
     run(
       Effect.gen(function* () {
-        const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
+        const file = yield* (yield* MediaDirectory).get(yield* caller, toId<MediaId>(id))
         return (yield* mediaShownNow)(file)
       }),
     ),
   list: (query) =>
-    listingOf(
+    listPages(
       { caller, run },
       query,
-      (who, asked) => MediaDirectory.use((media) => media.list(who, asked)),
+      (who, request) => MediaDirectory.use((media) => media.list(who, request)),
       mediaShownNow,
     ),
   content: (id) =>
     run(
       Effect.gen(function* () {
-        const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
+        const file = yield* (yield* MediaDirectory).get(yield* caller, toId<MediaId>(id))
         const stored = yield* (yield* MediaFiles).open(file.storageKey).pipe(
           Effect.mapError((error) =>
             // Another call deleted it between the two reads.
@@ -461,14 +461,14 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
   remove: (id) =>
     run(
       Effect.gen(function* () {
-        yield* (yield* MediaDirectory).delete(yield* caller, idOf<MediaId>(id))
+        yield* (yield* MediaDirectory).delete(yield* caller, toId<MediaId>(id))
       }),
     ),
 })
 
 const withSecret = (endpoint: WebhookEndpoint | EndpointWithSecret): WebhookWithSecret => {
   const { secret, ...record } = { secret: null, ...endpoint }
-  return { ...webhookShown(record), secret }
+  return { ...toPublicWebhook(record), secret }
 }
 
 const webhooksApi: CallerApi<WebhooksApi> = ({ caller, run }) => ({
@@ -484,36 +484,36 @@ const webhooksApi: CallerApi<WebhooksApi> = ({ caller, run }) => ({
   list: () =>
     run(
       Effect.gen(function* () {
-        return (yield* (yield* Webhooks).list(yield* caller)).map(webhookShown)
+        return (yield* (yield* Webhooks).list(yield* caller)).map(toPublicWebhook)
       }),
     ),
   get: (id) =>
     run(
       Effect.gen(function* () {
-        return webhookShown(yield* (yield* Webhooks).get(yield* caller, idOf<WebhookId>(id)))
+        return toPublicWebhook(yield* (yield* Webhooks).get(yield* caller, toId<WebhookId>(id)))
       }),
     ),
   remove: (id) =>
     run(
       Effect.gen(function* () {
-        yield* (yield* Webhooks).remove(yield* caller, idOf<WebhookId>(id))
+        yield* (yield* Webhooks).remove(yield* caller, toId<WebhookId>(id))
       }),
     ),
   rotateSecret: (id) =>
     run(
       Effect.gen(function* () {
-        return withSecret(yield* (yield* Webhooks).rotateSecret(yield* caller, idOf<WebhookId>(id)))
+        return withSecret(yield* (yield* Webhooks).rotateSecret(yield* caller, toId<WebhookId>(id)))
       }),
     ),
   test: (id) =>
     run(
       Effect.gen(function* () {
-        return yield* (yield* Webhooks).test(yield* caller, idOf<WebhookId>(id))
+        return yield* (yield* Webhooks).test(yield* caller, toId<WebhookId>(id))
       }),
     ),
 })
 
-const accountOf = ({ key, mode, numberIds, scopes, workspace }: Caller): Account => ({
+const toAccount = ({ key, mode, numberIds, scopes, workspace }: Caller): Account => ({
   workspace: { id: workspace.id, name: workspace.name },
   key:
     key === null
@@ -536,7 +536,7 @@ const accountOf = ({ key, mode, numberIds, scopes, workspace }: Caller): Account
 })
 
 export const makeApi: CallerApi<Api> = (calling) => ({
-  account: () => calling.run(Effect.map(calling.caller, accountOf)),
+  account: () => calling.run(Effect.map(calling.caller, toAccount)),
   messages: messagesApi(calling),
   reminders: remindersApi(calling),
   numbers: numbersApi(calling),

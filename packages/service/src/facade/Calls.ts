@@ -32,7 +32,7 @@ import { SettingFault } from "../compose/startFaults.ts"
 import type { Setting, SettingNames } from "../compose/startFaults.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
-import { anything, fields, isObject, isText, must, refusalOf, InvalidOptions } from "./rules.ts"
+import { anything, fields, isObject, isText, must, checkRule, InvalidOptions } from "./rules.ts"
 import type { Rule, Violation } from "./rules.ts"
 
 /** A message that names its field. */
@@ -80,11 +80,11 @@ const notAnObject = "The command must be an object."
 const inCalls = (problem: Refusal["errors"][number]): Refusal["errors"][number] => {
   const { code, field, message } = problem
   if (message === bodyRule) return { ...problem, message: notAnObject }
-  const told = message === catalogue[code].message ? ofCalls[code] : undefined
-  return told === undefined ? problem : { field, ...told, code }
+  const override = message === catalogue[code].message ? ofCalls[code] : undefined
+  return override === undefined ? problem : { field, ...override, code }
 }
 
-const problemOf = (problem: Refusal["errors"][number]) => {
+const toProblem = (problem: Refusal["errors"][number]) => {
   const { code, field, message } = inCalls(problem)
   return { code, field, message: naming(field, message) }
 }
@@ -98,13 +98,13 @@ const lacking = ({ details, message }: Refusal): string =>
 export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingError =>
   new MessagingError(
     {
-      ...problemOf({
+      ...toProblem({
         code: refusal.code,
         field: refusal.field,
         message: lacking(refusal),
       }),
       status: refusal.status,
-      errors: refusal.errors.map(problemOf),
+      errors: refusal.errors.map(toProblem),
       details: { ...refusal.details },
       retryAfterMillis: refusal.retryAfter === null ? null : refusal.retryAfter * 1000,
     },
@@ -116,12 +116,16 @@ export const closedError = (): MessagingError =>
   new MessagingError({ code: "closed", status: 503, message: "The messaging service is closed." })
 
 const errorOfOptions = ({ first, others }: InvalidOptions): MessagingError => {
-  const told = ({ field, rule }: Violation) => ({
+  const toCannotStart = ({ field, rule }: Violation) => ({
     code: "cannot_start" as const,
     field,
     message: `${field} ${rule}`,
   })
-  return new MessagingError({ ...told(first), status: 500, errors: others.map(told) })
+  return new MessagingError({
+    ...toCannotStart(first),
+    status: 500,
+    errors: others.map(toCannotStart),
+  })
 }
 
 export const errorOfFailure = (failure: Failure | CannotStart | InvalidOptions): MessagingError => {
@@ -145,7 +149,7 @@ const optionNames: SettingNames = {
 }
 
 /** The option itself, where the text names it by its value. */
-const optionOf = (setting: Setting): string => {
+const findOption = (setting: Setting): string => {
   if (setting === "dashboard") return setting
   return setting === "live" || setting === "simulated" ? "transport" : optionNames[setting]
 }
@@ -156,13 +160,13 @@ const inOptions = (
 ): { readonly field: string | null; readonly message: string } =>
   failure instanceof SettingFault
     ? {
-        field: failure.setting === null ? null : optionOf(failure.setting),
-        message: failure.say(optionNames),
+        field: failure.setting === null ? null : findOption(failure.setting),
+        message: failure.describe(optionNames),
       }
     : { field: null, message: failure.message }
 
 /** The error of a rejected promise. */
-export const errorOf = (
+export const toError = (
   cause: Cause.Cause<Failure | CannotStart | InvalidOptions>,
 ): MessagingError => {
   const failure = cause.reasons.find(Cause.isFailReason)
@@ -191,7 +195,7 @@ export interface Calling {
 export type CallerApi<Part> = (calling: Calling) => Part
 
 /** A promise of the exit, which never rejects. */
-const exitOf = <A, E>(fiber: Fiber.Fiber<A, E>): Promise<Exit.Exit<A, E>> =>
+const awaitExit = <A, E>(fiber: Fiber.Fiber<A, E>): Promise<Exit.Exit<A, E>> =>
   new Promise((resolve) => void fiber.addObserver(resolve))
 
 /** `after` runs after each call, and the call's result waits for it. */
@@ -235,12 +239,12 @@ export const makeCalls = (
     )
     fibers.add(fiber)
     fiber.addObserver(() => fibers.delete(fiber))
-    const exit = await counted(() => exitOf(fiber), Exit.interrupt)
+    const exit = await counted(() => awaitExit(fiber), Exit.interrupt)
     await after()
     if (Exit.isSuccess(exit)) return exit.value
     // Releasing its resources may add another failure.
     if (cutOff.isOpen() && exit.cause.reasons.some(Cause.isInterruptReason)) throw closedError()
-    throw errorOf(exit.cause)
+    throw toError(exit.cause)
   }
 
   return {
@@ -279,8 +283,8 @@ export const makeCalls = (
 }
 
 /** The id of a thing or its id; undefined when it cannot be one. */
-export const idOf = <Id extends number>(given: HasId): Id | undefined =>
-  parseId<Id>(String(typeof given === "object" && given !== null ? given.id : given))
+export const toId = <Id extends number>(input: HasId): Id | undefined =>
+  parseId<Id>(String(typeof input === "object" && input !== null ? input.id : input))
 
 /** Options of a repeatable operation. `idempotencyKey` has its own check below. */
 const repeatOptions = fields<RepeatOptions>({ idempotencyKey: anything })
@@ -295,12 +299,12 @@ export const repeatable = (
   body: unknown,
   rule: Rule = repeatOptions,
 ): Effect.Effect<IdempotencyKey | null, Failure> => {
-  const wrong = refusalOf(rule, options)
+  const wrong = checkRule(rule, options)
   if (wrong !== undefined) return Effect.fail(wrong)
-  const given: unknown = options?.idempotencyKey
-  if (given === undefined) return Effect.succeed(null)
+  const value: unknown = options?.idempotencyKey
+  if (value === undefined) return Effect.succeed(null)
   // Do not convert to text first: all objects would share one key, and so would null.
-  return Effect.fromResult(parseIdempotencyKey([isText(given) ? given : ""])).pipe(
+  return Effect.fromResult(parseIdempotencyKey([isText(value) ? value : ""])).pipe(
     Effect.mapError((refusal) =>
       refuse(refusal.code, { field: "idempotencyKey", message: keyRule }),
     ),
@@ -329,33 +333,33 @@ export const listing = <A, B, Query extends PageOptions>(
   show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
 ): Listing<B> => {
   // Check before spreading, which would turn a non-object into an object without fields.
-  const wrong = refusalOf(must("an object", isObject), query ?? undefined, "query")
-  const page = (asked: Query & ListPage): Promise<Page<B>> =>
+  const wrong = checkRule(must("an object", isObject), query ?? undefined, "query")
+  const page = (request: Query & ListPage): Promise<Page<B>> =>
     run(
       Effect.gen(function* () {
         if (wrong !== undefined) return yield* wrong
-        const { items, next } = yield* load(asked)
-        const shown = yield* show
-        return { items: items.map(shown), nextCursor: next }
+        const { items, next } = yield* load(request)
+        const toPublic = yield* show
+        return { items: items.map(toPublic), nextCursor: next }
       }),
     )
-  const given = { ...query } as Query & ListPage
+  const input = { ...query } as Query & ListPage
   return {
-    page: () => page(given),
+    page: () => page(input),
     async *[Symbol.asyncIterator]() {
-      let asked: Query & ListPage = { limit: loopLimit, ...given }
+      let request: Query & ListPage = { limit: loopLimit, ...input }
       for (;;) {
-        const { items, nextCursor } = await page(asked)
+        const { items, nextCursor } = await page(request)
         yield* items
         if (nextCursor === null) return
-        asked = { ...asked, cursor: nextCursor }
+        request = { ...request, cursor: nextCursor }
       }
     },
   }
 }
 
 /** The same, over pages for the caller. */
-export const listingOf = <A, B, Query extends PageOptions>(
+export const listPages = <A, B, Query extends PageOptions>(
   { caller, run }: Pick<Calling, "caller" | "run">,
   query: Query | undefined,
   load: (
@@ -364,7 +368,7 @@ export const listingOf = <A, B, Query extends PageOptions>(
   ) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
   show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
 ): Listing<B> =>
-  listing(run, query, (asked) => Effect.flatMap(caller, (who) => load(who, asked)), show)
+  listing(run, query, (request) => Effect.flatMap(caller, (who) => load(who, request)), show)
 
 /** Shows records in their current state, with fresh links. */
 export const showingNow = <A, B>(show: (record: A, now: number, link: MediaLink) => B) =>

@@ -8,8 +8,8 @@ import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
 import { errorOfRefusal } from "./Calls.ts"
 import type { makeCalls } from "./Calls.ts"
-import { telling, wrongHandler } from "./telling.ts"
-import { fields, must, refusalOf } from "./rules.ts"
+import { notifying, wrongHandler } from "./telling.ts"
+import { fields, must, checkRule } from "./rules.ts"
 
 const listenOptions = fields<ListenOptions>({
   after: must(
@@ -20,7 +20,7 @@ const listenOptions = fields<ListenOptions>({
 
 /** Problems with the arguments of `on`: a listener that could never receive an event fails here. */
 const wrongArgument = (types: unknown, handler: unknown, options: unknown): Refusal | undefined =>
-  wrongHandler(types, handler) ?? refusalOf(listenOptions, options)
+  wrongHandler(types, handler) ?? checkRule(listenOptions, options)
 
 /** How often to check whether listeners have received everything, in real time. */
 const lookMillis = 5
@@ -67,8 +67,8 @@ export const makeListening = (
       if (wrong !== undefined) throw errorOfRefusal(wrong)
       const after = options?.after
       const handle = {}
-      const tell = (event: OutboxEvent) =>
-        Effect.tapError(whileTold(telling(types, handler)(event)), ({ cause }) =>
+      const notify = (event: OutboxEvent) =>
+        Effect.tapError(whileTold(notifying(types, handler)(event)), ({ cause }) =>
           Effect.sync(() => {
             if (isClosed() && isRefused(cause)) positions.delete(handle)
           }),
@@ -78,7 +78,7 @@ export const makeListening = (
        * Completes once it listens, or once the store first failed to answer. Other calls wait for this
        * and no longer: they detect an unresponsive store themselves.
        */
-      const looked = Deferred.makeUnsafe<void>()
+      const checked = Deferred.makeUnsafe<void>()
       const fiber = fork(
         Effect.gen(function* () {
           // Ask an unresponsive store again: the listener must not skip events meanwhile.
@@ -86,19 +86,19 @@ export const makeListening = (
             after ??
             (yield* Effect.eventually(
               Effect.tapError(end, () =>
-                Effect.andThen(Deferred.succeed(looked, undefined), sleepInRealTime(pauseMillis)),
+                Effect.andThen(Deferred.succeed(checked, undefined), sleepInRealTime(pauseMillis)),
               ),
             ))
           positions.set(handle, start)
-          yield* Deferred.succeed(looked, undefined)
+          yield* Deferred.succeed(checked, undefined)
           yield* Deferred.succeed(listening, undefined)
-          return yield* follow(start, tell, ({ id }) => void positions.set(handle, id))
+          return yield* follow(start, notify, ({ id }) => void positions.set(handle, id))
         }).pipe(
           Effect.ensuring(
             Effect.andThen(
               Effect.sync(() => positions.delete(handle)),
               Effect.andThen(
-                Deferred.succeed(looked, undefined),
+                Deferred.succeed(checked, undefined),
                 Deferred.succeed(listening, undefined),
               ),
             ),
@@ -106,7 +106,7 @@ export const makeListening = (
         ),
       )
       const ready = runPromise(Deferred.await(listening))
-      holdUp(runPromise(Deferred.await(looked)))
+      holdUp(runPromise(Deferred.await(checked)))
       return {
         ready,
         stop: () => runPromise(Fiber.interrupt(fiber)),

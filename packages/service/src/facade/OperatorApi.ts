@@ -31,7 +31,7 @@ import type { HasId } from "../api/common.ts"
 import type { Messaging } from "../api/Messaging.ts"
 import type { Operator, Role, TelegramLoginsApi, WorkspacesApi } from "../api/operator.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { idOf, listing, showingNow } from "./Calls.ts"
+import { toId, listing, showingNow } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
 import {
   callbackShown,
@@ -39,29 +39,29 @@ import {
   contactShown,
   deliveryShown,
   keyShown,
-  messageShown,
-  numberShown,
+  toPublicMessage,
+  toPublicNumber,
   operatedShown,
   portalSessionShown,
   runShown,
   telegramLoginShown,
   timelineShown,
-  webhookShown,
-  workspaceShown,
+  toPublicWebhook,
+  toPublicWorkspace,
 } from "./records.ts"
-import { isObject, must, refusalOf } from "./rules.ts"
+import { isObject, must, checkRule } from "./rules.ts"
 
 const telegramLoginsApi = (
   run: Run,
   workspace: WorkspaceId | undefined,
   role: Role,
 ): TelegramLoginsApi => {
-  const addressed = (number: number) => [role, workspace, idOf<NumberId>(number)] as const
+  const addressed = (number: number) => [role, workspace, toId<NumberId>(number)] as const
   const shown = (
-    asked: (logins: typeof TelegramLogins.Service) => Effect.Effect<TelegramLoginView, Failure>,
+    request: (logins: typeof TelegramLogins.Service) => Effect.Effect<TelegramLoginView, Failure>,
   ) => {
     const login: Effect.Effect<TelegramLoginView, Failure, ComposedService> =
-      TelegramLogins.use(asked)
+      TelegramLogins.use(request)
     return run(Effect.map(login, telegramLoginShown))
   }
   return {
@@ -75,52 +75,52 @@ const telegramLoginsApi = (
 }
 
 export const workspacesApi = (run: Run): WorkspacesApi => ({
-  ensure: (name, wanted = {}) =>
+  ensure: (name, requested = {}) =>
     run(
       Effect.gen(function* () {
-        const wrong = refusalOf(must("an object", isObject), wanted, "wanted")
+        const wrong = checkRule(must("an object", isObject), requested, "wanted")
         if (wrong !== undefined) return yield* wrong
-        return workspaceShown(yield* (yield* EnsuredWorkspaces).ensure({ ...wanted, name }))
+        return toPublicWorkspace(yield* (yield* EnsuredWorkspaces).ensure({ ...requested, name }))
       }),
     ),
   create: (command) =>
     run(
       Workspaces.use((workspaces) => workspaces.create("owner", command)).pipe(
-        Effect.map(workspaceShown),
+        Effect.map(toPublicWorkspace),
       ),
     ),
   get: (id) =>
     run(
       Effect.map(
-        Workspaces.use((workspaces) => workspaces.get(idOf<WorkspaceId>(id))),
-        workspaceShown,
+        Workspaces.use((workspaces) => workspaces.get(toId<WorkspaceId>(id))),
+        toPublicWorkspace,
       ),
     ),
   list: (query) =>
     listing(
       run,
       query,
-      (asked) => Workspaces.use((workspaces) => workspaces.list(asked)),
-      Effect.succeed(workspaceShown),
+      (request) => Workspaces.use((workspaces) => workspaces.list(request)),
+      Effect.succeed(toPublicWorkspace),
     ),
   update: (workspace, change) =>
     run(
       Effect.map(
         Workspaces.use((workspaces) =>
-          workspaces.update("owner", idOf<WorkspaceId>(workspace), change),
+          workspaces.update("owner", toId<WorkspaceId>(workspace), change),
         ),
-        workspaceShown,
+        toPublicWorkspace,
       ),
     ),
   remove: (workspace) =>
     run(
       Effect.asVoid(
-        Workspaces.use((workspaces) => workspaces.delete("owner", idOf<WorkspaceId>(workspace))),
+        Workspaces.use((workspaces) => workspaces.delete("owner", toId<WorkspaceId>(workspace))),
       ),
     ),
 })
 
-const messageShownNow = showingNow(messageShown)
+const messageShownNow = showingNow(toPublicMessage)
 
 const timelineShownNow = showingNow(timelineShown)
 
@@ -129,7 +129,7 @@ export const storeApi = (run: Run): Pick<Messaging, "restored" | "held" | "porta
   portalLink: (workspace, command) =>
     run(
       Effect.map(
-        PortalLinks.use((links) => links.create("owner", idOf<WorkspaceId>(workspace), command)),
+        PortalLinks.use((links) => links.create("owner", toId<WorkspaceId>(workspace), command)),
         ({ link, url }) => ({ url, session: portalSessionShown(link) }),
       ),
     ),
@@ -160,7 +160,7 @@ const keysApi = ({ id, role, run }: Acting): Operator["keys"] => ({
         (all) => all.map(keyShown),
       ),
     ),
-  revoke: (key) => run(Effect.asVoid(Keys.use((keys) => keys.revoke(role, id, idOf<KeyId>(key))))),
+  revoke: (key) => run(Effect.asVoid(Keys.use((keys) => keys.revoke(role, id, toId<KeyId>(key))))),
 })
 
 const contactsApi = ({ id, role, run }: Acting): Operator["contacts"] => ({
@@ -175,13 +175,13 @@ const contactsApi = ({ id, role, run }: Acting): Operator["contacts"] => ({
     listing(
       run,
       query,
-      (asked) => Contacts.use((contacts) => contacts.list(role, id, asked)),
+      (request) => Contacts.use((contacts) => contacts.list(role, id, request)),
       Effect.succeed(contactShown),
     ),
   remove: (contact) =>
     run(
       Effect.asVoid(
-        Contacts.use((contacts) => contacts.delete(role, id, idOf<ContactId>(contact))),
+        Contacts.use((contacts) => contacts.delete(role, id, toId<ContactId>(contact))),
       ),
     ),
 })
@@ -194,29 +194,29 @@ const numberConnectionsApi = ({
   connection: (number) =>
     run(
       Effect.map(
-        NumberOperations.use((numbers) => numbers.connection(role, id, idOf<NumberId>(number))),
+        NumberOperations.use((numbers) => numbers.connection(role, id, toId<NumberId>(number))),
         connectionShown,
       ),
     ),
   pause: (number, pause = {}) =>
     run(
       Effect.map(
-        NumberOperations.use((numbers) => numbers.pause(role, id, idOf<NumberId>(number), pause)),
+        NumberOperations.use((numbers) => numbers.pause(role, id, toId<NumberId>(number), pause)),
         connectionShown,
       ),
     ),
   resume: (number) =>
     run(
       Effect.map(
-        NumberOperations.use((numbers) => numbers.resume(role, id, idOf<NumberId>(number))),
+        NumberOperations.use((numbers) => numbers.resume(role, id, toId<NumberId>(number))),
         connectionShown,
       ),
     ),
   logOut: (number) =>
     run(
       Effect.map(
-        NumberOperations.use((numbers) => numbers.logOut(role, id, idOf<NumberId>(number))),
-        numberShown,
+        NumberOperations.use((numbers) => numbers.logOut(role, id, toId<NumberId>(number))),
+        toPublicNumber,
       ),
     ),
 })
@@ -228,26 +228,26 @@ const numbersApi = (acting: Acting): Operator["numbers"] => {
       run(
         Effect.map(
           Numbers.use((numbers) => numbers.create(role, id, command)),
-          numberShown,
+          toPublicNumber,
         ),
       ),
     list: () =>
       run(
         Effect.map(
           Numbers.use((numbers) => numbers.list(role, id)),
-          (all) => all.map(numberShown),
+          (all) => all.map(toPublicNumber),
         ),
       ),
     update: (number, change) =>
       run(
         Effect.map(
-          Numbers.use((numbers) => numbers.update(role, id, idOf<NumberId>(number), change)),
+          Numbers.use((numbers) => numbers.update(role, id, toId<NumberId>(number), change)),
           operatedShown,
         ),
       ),
     remove: (number) =>
       run(
-        Effect.asVoid(Numbers.use((numbers) => numbers.remove(role, id, idOf<NumberId>(number)))),
+        Effect.asVoid(Numbers.use((numbers) => numbers.remove(role, id, toId<NumberId>(number)))),
       ),
     ...numberConnectionsApi(acting),
   }
@@ -258,30 +258,30 @@ const webhooksApi = ({ id, role, run }: Acting): Operator["webhooks"] => ({
     run(
       Effect.map(
         WebhookOperations.use((webhooks) => webhooks.list(role, id)),
-        (all) => all.map(webhookShown),
+        (all) => all.map(toPublicWebhook),
       ),
     ),
   deliveries: (webhook, query) =>
     listing(
       run,
       query,
-      (asked) =>
+      (request) =>
         WebhookOperations.use((webhooks) =>
-          webhooks.deliveries(role, id, idOf<WebhookId>(webhook), asked),
+          webhooks.deliveries(role, id, toId<WebhookId>(webhook), request),
         ),
       Effect.succeed((attempt: DeliveryAttempt) => deliveryShown(attempt)),
     ),
   resume: (webhook) =>
     run(
       Effect.map(
-        WebhookOperations.use((webhooks) => webhooks.resume(role, id, idOf<WebhookId>(webhook))),
-        webhookShown,
+        WebhookOperations.use((webhooks) => webhooks.resume(role, id, toId<WebhookId>(webhook))),
+        toPublicWebhook,
       ),
     ),
   redeliver: (webhook, event) =>
     run(
       WebhookOperations.use((webhooks) =>
-        webhooks.redeliver(role, id, idOf<WebhookId>(webhook), event),
+        webhooks.redeliver(role, id, toId<WebhookId>(webhook), event),
       ),
     ),
 })
@@ -291,7 +291,8 @@ const callbacksApi = ({ id, role, run }: Acting): Operator["callbacks"] => ({
     listing(
       run,
       query,
-      (asked) => WebhookOperations.use((webhooks) => webhooks.callbackDeliveries(role, id, asked)),
+      (request) =>
+        WebhookOperations.use((webhooks) => webhooks.callbackDeliveries(role, id, request)),
       Effect.succeed(callbackShown),
     ),
   secret: () =>
@@ -315,7 +316,7 @@ const heldApi = ({ id, role, run }: Acting): Operator["held"] => ({
     listing(
       run,
       query,
-      (asked) => Restoration.use((restoration) => restoration.list(role, id, asked)),
+      (request) => Restoration.use((restoration) => restoration.list(role, id, request)),
       messageShownNow,
     ),
   release: (selection) =>
@@ -325,7 +326,7 @@ const heldApi = ({ id, role, run }: Acting): Operator["held"] => ({
 })
 
 export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator => {
-  const id = idOf<WorkspaceId>(workspace)
+  const id = toId<WorkspaceId>(workspace)
   const acting: Acting = { run, role, id }
   return {
     workspaceId: id ?? 0,
@@ -339,8 +340,10 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
       listing(
         run,
         query,
-        (asked) =>
-          Reminders.use((reminders) => reminders.runs(role, id, idOf<ReminderId>(reminder), asked)),
+        (request) =>
+          Reminders.use((reminders) =>
+            reminders.runs(role, id, toId<ReminderId>(reminder), request),
+          ),
         Effect.succeed(runShown),
       ),
     held: heldApi(acting),
@@ -348,7 +351,7 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
       run(
         Effect.gen(function* () {
           const operations = yield* MessageOperations
-          const cancelled = yield* operations.cancel(role, id, idOf<MessageId>(message))
+          const cancelled = yield* operations.cancel(role, id, toId<MessageId>(message))
           return (yield* messageShownNow)(cancelled)
         }),
       ),
@@ -358,7 +361,7 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
       run(
         Effect.gen(function* () {
           const operations = yield* MessageOperations
-          const found = yield* operations.timeline(role, id, idOf<MessageId>(message))
+          const found = yield* operations.timeline(role, id, toId<MessageId>(message))
           return (yield* timelineShownNow)(found)
         }),
       ),

@@ -7,8 +7,8 @@ import type { Messaging } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { errorOfRefusal } from "./Calls.ts"
 import type { makeCalls } from "./Calls.ts"
-import { isText, must, refusalOf } from "./rules.ts"
-import { telling, wrongHandler } from "./telling.ts"
+import { isText, must, checkRule } from "./rules.ts"
+import { notifying, wrongHandler } from "./telling.ts"
 
 const nameRule = must(
   "1 to 100 characters, not all of them blank",
@@ -21,7 +21,7 @@ const lookMillis = 5
 interface Subscribing {
   readonly subscribe: Messaging["subscribe"]
   /** Returns once no handler runs; a closing service starts none. */
-  readonly atRest: Effect.Effect<void>
+  readonly idle: Effect.Effect<void>
 }
 
 /** Creates `subscribe`. `whileTold` wraps each handler call. */
@@ -35,13 +35,13 @@ export const makeSubscribing = (
     const runPromise = Effect.runPromiseWith(yield* Effect.context<ComposedService>())
     const handlers = { running: 0 }
     /** `idle` is closed while the handler runs. */
-    const counted = <A, E>(told: Effect.Effect<A, E>, idle: Latch.Latch) =>
+    const counted = <A, E>(notify: Effect.Effect<A, E>, idle: Latch.Latch) =>
       Effect.acquireUseRelease(
         Effect.andThen(
           Effect.sync(() => void handlers.running++),
           idle.close,
         ),
-        () => whileTold(told),
+        () => whileTold(notify),
         () =>
           Effect.andThen(
             Effect.sync(() => void handlers.running--),
@@ -54,9 +54,9 @@ export const makeSubscribing = (
 
     const subscribe: Messaging["subscribe"] = (name, type, handler) => {
       const types = typeof type === "string" ? [type] : type
-      const wrong = refusalOf(nameRule, name ?? null, "name") ?? wrongHandler(types, handler)
+      const wrong = checkRule(nameRule, name ?? null, "name") ?? wrongHandler(types, handler)
       if (wrong !== undefined) throw errorOfRefusal(wrong)
-      const tell = telling(types, handler)
+      const notify = notifying(types, handler)
       const known = Deferred.makeUnsafe<void, Refusal>()
       const idle = Latch.makeUnsafe(true)
       let isStopped = false
@@ -65,7 +65,7 @@ export const makeSubscribing = (
         // The next process gets what a closing one does not begin.
         listener: (event) =>
           Effect.suspend(() =>
-            isStopped || isClosed() ? Effect.never : counted(tell(event), idle),
+            isStopped || isClosed() ? Effect.never : counted(notify(event), idle),
           ),
         known: Effect.asVoid(Deferred.succeed(known, undefined)),
       })
@@ -91,5 +91,5 @@ export const makeSubscribing = (
       }
       return { ready, stop }
     }
-    return { atRest, subscribe }
+    return { idle: atRest, subscribe }
   })

@@ -5,7 +5,7 @@ import type { CannotStart } from "@messaging-service/node"
 import { Effect, Fiber, Latch } from "effect"
 import type { Drained, DrainOptions } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { fields, millis, refusalOf } from "./rules.ts"
+import { fields, millis, checkRule } from "./rules.ts"
 
 /** Default duration of a drain. */
 const drainMillis = 20_000
@@ -92,7 +92,7 @@ const drainWith = (
   mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService> | null,
 ) =>
   Effect.fnUntraced(function* (options: DrainOptions | undefined) {
-    const wrong = refusalOf(drainOptions, options)
+    const wrong = checkRule(drainOptions, options)
     if (wrong !== undefined) return yield* wrong
     const { stopwatch } = yield* RealTime
     const since = yield* stopwatch

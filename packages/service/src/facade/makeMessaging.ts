@@ -17,14 +17,14 @@ import type { ComposedService } from "../compose/index.ts"
 import { missingPackage } from "../compose/startFaults.ts"
 import { requireNoLinkedNumbers } from "../compose/transports.ts"
 import { makeApi } from "./CallerApi.ts"
-import { closedError, errorOfFailure, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
+import { closedError, errorOfFailure, errorOfRefusal, toId, makeCalls } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
 import { makeSubscribing } from "./Subscribing.ts"
 import { makeNodeHandler } from "./nodeHandler.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
-import { basePathOf, isBelow, startsWorker } from "./options.ts"
-import { fields, isObject, listOf, must, oneOf, refusalOf } from "./rules.ts"
+import { toBasePath, isBelow, startsWorker } from "./options.ts"
+import { fields, isObject, listOf, must, oneOf, checkRule } from "./rules.ts"
 import { cutOffMillis, exitWithin, startWork } from "./Work.ts"
 
 const unmounted = (): Response =>
@@ -70,7 +70,7 @@ const loadDashboard = async () => {
 }
 
 /** Why a 404 was answered, for the log of the program that mounted the handler; null: for no such reason. */
-const hintOf = async (
+const findHint = async (
   path: string,
   { operatorToken }: HandlerOptions,
   { isSimulated }: Served,
@@ -88,11 +88,11 @@ const hintOf = async (
     : null
 }
 
-const outsideOf = (base: string): string =>
+const outsideWarning = (base: string): string =>
   `a request came from outside http.basePath and was answered with 404: hand on whole addresses, such as ${base}/api/v2/me`
 
 /** What the interface has besides its own paths; the emulator controls move phones, so they need a token. */
-const partsOf = async (
+const getParts = async (
   { operatorToken }: HandlerOptions,
   { isSimulated }: Served,
   { dashboard }: ServedParts,
@@ -111,7 +111,7 @@ const makeHandler = (
   parts: ServedParts,
 ): Answer => {
   const { closing, cutOff, isClosed, publicUrl } = served
-  const base = basePathOf(options)
+  const base = toBasePath(options)
   const addressOf = options.clientAddress
   /** The request as the service's own server would receive it, and its client address. */
   const addresses = new WeakMap<Request, string>()
@@ -131,7 +131,7 @@ const makeHandler = (
       webHandler(context, {
         operatorToken:
           options.operatorToken === undefined ? null : Redacted.make(options.operatorToken),
-        ...(await partsOf(options, served, parts)),
+        ...(await getParts(options, served, parts)),
         publicUrl,
         cameTooLate: (request) => late.has(request),
         stopping: closing,
@@ -145,7 +145,7 @@ const makeHandler = (
   return async (request, address) => {
     const url = new URL(request.url)
     if (!isBelow(base, url.pathname)) {
-      hint(outsideOf(base))
+      hint(outsideWarning(base))
       return unmounted()
     }
     url.pathname = url.pathname.slice(base.length)
@@ -154,7 +154,7 @@ const makeHandler = (
     const from = addressOf === undefined ? address : addressOf(request)
     if (from !== undefined) addresses.set(inner, from)
     const answer = await (await (loaded ??= load()))(inner)
-    if (answer.status === 404) hint(await hintOf(url.pathname, options, served, parts))
+    if (answer.status === 404) hint(await findHint(url.pathname, options, served, parts))
     return answer
   }
 }
@@ -164,22 +164,22 @@ const partsRules = fields<ServedParts>({
 })
 
 /** Throws for wrong parts, and for those whose package is not installed. `takes` says what the call takes. */
-const assertServable = (parts: ServedParts, takes: string) => {
+const assertServable = (parts: ServedParts, accepts: string) => {
   if (!isObject(parts) || "headers" in parts) {
-    throw errorOfRefusal(refuse("validation_failed", { message: takes }))
+    throw errorOfRefusal(refuse("validation_failed", { message: accepts }))
   }
-  refused(refusalOf(partsRules, parts))
+  refused(checkRule(partsRules, parts))
   if (!parts.dashboard) return
   // Bundles and some hosts cannot tell; there the first page fails.
   const missing = missingPackage(dashboardPackage, "dashboard", import.meta.resolve)
   if (missing !== null) throw errorOfFailure(missing)
 }
 
-const isRequest = (given: Request | ServedParts): given is Request =>
-  isObject(given) && "headers" in given
+const isRequest = (input: Request | ServedParts): input is Request =>
+  isObject(input) && "headers" in input
 
-const isNodeRequest = (given: NodeRequest | ServedParts): given is NodeRequest =>
-  isObject(given) && !("dashboard" in given)
+const isNodeRequest = (input: NodeRequest | ServedParts): input is NodeRequest =>
+  isObject(input) && !("dashboard" in input)
 
 const handlerTakes =
   "handler takes a web-standard Request, or what it serves too, such as { dashboard: true }."
@@ -188,20 +188,20 @@ const nodeHandlerTakes =
   "nodeHandler takes a request and a response of a Node server, or what it serves too, such as { dashboard: true }."
 
 /** Both handlers: of requests, and of what else is to be served. */
-const handlersOf = (
+const makeHandlers = (
   options: HandlerOptions,
   answerWith: (parts: ServedParts) => Answer,
 ): Pick<Messaging, "handler" | "nodeHandler"> => {
-  const base = basePathOf(options)
+  const base = toBasePath(options)
   const answer = answerWith({ dashboard: false })
   const node = makeNodeHandler(base, answer)
 
   function handler(request: Request): Promise<Response>
   function handler(parts: ServedParts): (request: Request) => Promise<Response>
-  function handler(given: Request | ServedParts) {
-    if (isRequest(given)) return answer(given)
-    assertServable(given, handlerTakes)
-    const wider = answerWith(given)
+  function handler(input: Request | ServedParts) {
+    if (isRequest(input)) return answer(input)
+    assertServable(input, handlerTakes)
+    const wider = answerWith(input)
     return (request: Request) => wider(request)
   }
 
@@ -212,13 +212,13 @@ const handlersOf = (
   ): Promise<void>
   function nodeHandler(parts: ServedParts): ReturnType<typeof makeNodeHandler>
   function nodeHandler(
-    given: NodeRequest | ServedParts,
+    input: NodeRequest | ServedParts,
     response?: NodeResponse,
     next?: () => void,
   ) {
-    if (response !== undefined && isNodeRequest(given)) return node(given, response, next)
-    assertServable(given as ServedParts, nodeHandlerTakes)
-    return makeNodeHandler(base, answerWith(given as ServedParts))
+    if (response !== undefined && isNodeRequest(input)) return node(input, response, next)
+    assertServable(input as ServedParts, nodeHandlerTakes)
+    return makeNodeHandler(base, answerWith(input as ServedParts))
   }
   return { handler, nodeHandler }
 }
@@ -267,12 +267,12 @@ interface Made {
   /** Runs after each call, whose result waits for it. */
   readonly afterCall?: () => Promise<void>
   /** Wraps each handler call of a listener. */
-  readonly whileTold?: <A, E>(telling: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  readonly whileTold?: <A, E>(notifying: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 /** The program itself as a caller in a workspace, with the limits that it set. */
 const trustedCaller = (workspace: HasId, { mode, numberIds, scopes: allowed }: Trust) => {
-  const id = idOf<WorkspaceId>(workspace)
+  const id = toId<WorkspaceId>(workspace)
   return Effect.map(
     Workspaces.use((workspaces) => workspaces.get(id)),
     (found) =>
@@ -293,15 +293,15 @@ const keyCaller = (key: string) =>
   )
 
 /** The caller: the program itself, a key, or an operator. */
-const callersOf = (run: Run, joins: boolean): Pick<Messaging, "as" | "withKey" | "operator"> => ({
+const makeCallers = (run: Run, joins: boolean): Pick<Messaging, "as" | "withKey" | "operator"> => ({
   as: (workspace, trust = {}) => {
-    refused(refusalOf(trustRules, trust))
+    refused(checkRule(trustRules, trust))
     const caller = trustedCaller(workspace, trust)
     return makeApi({ run, joins, isTrusted: true, caller })
   },
   withKey: (key) => makeApi({ run, joins, isTrusted: false, caller: keyCaller(key) }),
   operator: (workspace, acting = {}) => {
-    refused(refusalOf(operatorRules, acting))
+    refused(checkRule(operatorRules, acting))
     return operatorApi(run, workspace, acting.role ?? "owner")
   },
 })
@@ -316,7 +316,7 @@ export const makeMessaging = (
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
     const { caughtUp, on } = yield* makeListening(calls, whileTold).pipe(Scope.provide(listeners))
-    const { atRest, subscribe } = yield* makeSubscribing(calls, whileTold).pipe(
+    const { idle, subscribe } = yield* makeSubscribing(calls, whileTold).pipe(
       Scope.provide(listeners),
     )
     const isSimulated = (options.transport ?? "simulated") === "simulated"
@@ -325,8 +325,8 @@ export const makeMessaging = (
       isSimulated ? requireNoLinkedNumbers : Effect.void,
       stopMillis,
     )
-    const { closing: beginsToClose, cutOff, isClosed } = calls
-    const served = { publicUrl, isClosed, isSimulated, closing: beginsToClose, cutOff }
+    const { closing: startClosing, cutOff, isClosed } = calls
+    const served = { publicUrl, isClosed, isSimulated, closing: startClosing, cutOff }
     const answerWith = (parts: ServedParts): Answer => {
       const answer = makeHandler(context, options.http ?? {}, served, parts)
       return (request, address) => calls.counted(() => answer(request, address), closedAnswer)
@@ -339,7 +339,7 @@ export const makeMessaging = (
 
     const close = Effect.gen(function* close() {
       const stopped = Fiber.await(yield* Effect.forkDetach(work.stop))
-      const ended = Effect.all([calls.ended, stopped, atRest], {
+      const ended = Effect.all([calls.ended, stopped, idle], {
         concurrency: "unbounded",
         discard: true,
       })
@@ -356,7 +356,7 @@ export const makeMessaging = (
     const messaging: Messaging = {
       workspaces: workspacesApi(run),
       ...storeApi(run),
-      ...callersOf(run, joins),
+      ...makeCallers(run, joins),
       on: (type, handle, listening) => {
         if (calls.isClosed()) throw closedError()
         return on(type, handle, listening)
@@ -365,8 +365,8 @@ export const makeMessaging = (
         if (calls.isClosed()) throw closedError()
         return subscribe(name, type, handle)
       },
-      drain: (wanted) => run(work.drain(wanted)),
-      ...handlersOf(options.http ?? {}, answerWith),
+      drain: (requested) => run(work.drain(requested)),
+      ...makeHandlers(options.http ?? {}, answerWith),
       close: () => {
         calls.refuseLater()
         return (closing ??= Effect.runPromiseWith(context)(close))

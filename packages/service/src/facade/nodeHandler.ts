@@ -97,8 +97,8 @@ export const makeNodeHandler = (
   handler: (request: Request, address: string) => Promise<Response>,
 ): ((request: NodeRequest, response: NodeResponse, next?: () => void) => Promise<void>) => {
   let warned = false
-  return async (given, givenResponse, next) => {
-    const request = given as NodeRequest & FrameworkRequest
+  return async (input, givenResponse, next) => {
+    const request = input as NodeRequest & FrameworkRequest
     const { baseUrl: mount = "" } = request
     if (!warned && isMountedElsewhere(base, mount)) {
       warned = true

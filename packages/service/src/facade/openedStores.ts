@@ -20,22 +20,22 @@ interface Opened {
 }
 
 const opened = (): Set<Opened> => {
-  const place = globalThis as { [shared]?: Set<Opened> }
-  return (place[shared] ??= new Set())
+  const globals = globalThis as { [shared]?: Set<Opened> }
+  return (globals[shared] ??= new Set())
 }
 
 /** Where `callee` was called: to be asked before it waits for anything. */
-export const callerOf = (callee: (...given: ReadonlyArray<never>) => unknown): string => {
-  const holder: { stack?: string } = {}
-  Error.captureStackTrace?.(holder, callee)
-  const [, frame = ""] = (holder.stack ?? "").split("\n")
+export const findCaller = (callee: (...args: ReadonlyArray<never>) => unknown): string => {
+  const trace: { stack?: string } = {}
+  Error.captureStackTrace?.(trace, callee)
+  const [, frame = ""] = (trace.stack ?? "").split("\n")
   return (
     /\(?((?:file:|[/\\A-Za-z]).*:\d+:\d+)\)?$/.exec(frame.trim().replace(/^at /, ""))?.[1] ??
     "an unknown place"
   )
 }
 
-const storeOf = ({ dataDirectory, store }: ComposedSettings): Omit<Opened, "where"> | null => {
+const toStore = ({ dataDirectory, store }: ComposedSettings): Omit<Opened, "where"> | null => {
   switch (store.kind) {
     case "memory":
       return null
@@ -65,10 +65,10 @@ export const noteOpened = (
   where: string,
 ): Effect.Effect<void, InvalidOptions, Scope.Scope> =>
   Effect.gen(function* () {
-    const kept = storeOf(settings)
-    if (kept === null) return
+    const opening = toStore(settings)
+    if (opening === null) return
     const earlier = [...opened()].find(
-      ({ schema, what }) => plain(what) === plain(kept.what) && schema === kept.schema,
+      ({ schema, what }) => plain(what) === plain(opening.what) && schema === opening.schema,
     )
     if (earlier !== undefined && settings.store.kind === "embedded") {
       return yield* refused(earlier.where)
@@ -78,7 +78,7 @@ export const noteOpened = (
         `this process has that database open already, by the call at ${earlier.where}: each of them works for itself`,
       )
     }
-    const entry = { ...kept, where }
+    const entry = { ...opening, where }
     yield* Effect.acquireRelease(
       Effect.sync(() => void opened().add(entry)),
       () => Effect.sync(() => void opened().delete(entry)),

@@ -3,7 +3,7 @@
  * settings. All checks run before anything is created.
  */
 import { resolve } from "node:path"
-import { parseSecretsKeys, retentionDaysMost, sharedLimits } from "@messaging-service/core"
+import { parseSecretsKeys, maxRetentionDays, sharedLimits } from "@messaging-service/core"
 import { CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import type {
@@ -50,7 +50,7 @@ const isEdgeWorker = (): boolean => globalThis.navigator?.userAgent === runtimeN
 const noDisk = "needs a disk, which a worker of an edge host does not have"
 const noProcess = "needs a long-lived process, which a worker of an edge host is not"
 
-const problemsOf = ({
+const findProblems = ({
   dataDirectory,
   secretsKey,
   store = "memory",
@@ -59,34 +59,34 @@ const problemsOf = ({
 }: OpenOptions): ReadonlyArray<Violation> => {
   const isEmbedded = store !== "memory" && "embedded" in store && store.embedded !== undefined
   const needsKey = store !== "memory" && !isEmbedded && secretsKey === undefined
-  const problems: ReadonlyArray<Violation & { readonly holds: boolean }> = [
+  const problems: ReadonlyArray<Violation & { readonly applies: boolean }> = [
     {
-      holds: isEmbedded,
+      applies: isEmbedded,
       field: "store.embedded",
       rule: `${noDisk}: use store.pool or store.postgres`,
     },
     {
-      holds: transport !== "simulated",
+      applies: transport !== "simulated",
       field: "transport",
       rule: `"live" ${noProcess}: connect numbers in one that does`,
     },
     {
-      holds: dataDirectory !== undefined,
+      applies: dataDirectory !== undefined,
       field: "dataDirectory",
       rule: `${noDisk}: leave it out`,
     },
     {
-      holds: worker === true,
+      applies: worker === true,
       field: "worker",
       rule: `true ${noProcess}: leave it out, and call drain`,
     },
     {
-      holds: needsKey,
+      applies: needsKey,
       field: "secretsKey",
       rule: "is required in a worker of an edge host, which has no disk to store one",
     },
   ]
-  return problems.filter(({ holds }) => holds).map(({ field, rule }) => ({ field, rule }))
+  return problems.filter(({ applies }) => applies).map(({ field, rule }) => ({ field, rule }))
 }
 
 /**
@@ -104,7 +104,7 @@ const inHandler: Effect.Effect<void, CannotStart> = Effect.try({
 
 /** The option that such a worker cannot support; undefined when it supports all. */
 const invalidOnEdge = (options: OpenOptions): InvalidOptions | undefined => {
-  const [first, ...others] = problemsOf(options)
+  const [first, ...others] = findProblems(options)
   return first === undefined ? undefined : new InvalidOptions({ first, others })
 }
 
@@ -115,10 +115,10 @@ const hasProtocol =
 
 const directory = must("the path of a directory", (value) => isText(value) && value.trim() !== "")
 
-const places = ["embedded", "postgres", "pool"] as const
+const locations = ["embedded", "postgres", "pool"] as const
 
 /** Names of every kind of store; the rules below say which combine. */
-const storeFields = fields<Record<(typeof places)[number] | "schema", unknown>>({
+const storeFields = fields<Record<(typeof locations)[number] | "schema", unknown>>({
   embedded: directory,
   // The store itself says what is wrong with the rest.
   postgres: must("a postgres:// URL", (value) => isText(value) && settings.isPostgresUrl(value)),
@@ -131,9 +131,9 @@ const storeRule: Rule = (value, field) => {
   if (!isObject(value)) return must('"memory" or an object', () => false)(value, field)
   const wrong = storeFields(value, field)
   if (wrong.length > 0) return wrong
-  const named = places.filter((place) => value[place] !== undefined)
+  const named = locations.filter((location) => value[location] !== undefined)
   if (named.length !== 1) {
-    return [{ field, rule: `must have exactly one of ${places.join(", ")}` }]
+    return [{ field, rule: `must have exactly one of ${locations.join(", ")}` }]
   }
   return named[0] === "embedded" && value["schema"] !== undefined
     ? [{ field: `${field}.schema`, rule: "goes with postgres or pool" }]
@@ -163,20 +163,20 @@ const transportRule: Rule = (value, field) =>
     ? fields<{ readonly live: LiveSettings }>({ live: liveRule }, ["live"])(value, field)
     : must(
         '"simulated", "live" or { live: settings }',
-        (given) => given === "simulated" || given === "live",
+        (input) => input === "simulated" || input === "live",
       )(value, field)
 
 /** The path in a normal form, such as `/messaging`; empty for the root. */
-export const basePathOf = ({ basePath = "" }: HandlerOptions): string =>
+export const toBasePath = ({ basePath = "" }: HandlerOptions): string =>
   basePath.replace(/^\/*(.*?)\/*$/, (_, inner: string) => (inner === "" ? "" : `/${inner}`))
 
 /** Whether the service answers that path. */
 export const isBelow = (base: string, path: string): boolean =>
   path === base || path.startsWith(`${base}/`)
 
-const isBasePath = (given: unknown): boolean => {
-  if (!isText(given)) return false
-  const path = basePathOf({ basePath: given }) || "/"
+const isBasePath = (value: unknown): boolean => {
+  if (!isText(value)) return false
+  const path = toBasePath({ basePath: value }) || "/"
   const url = `http://host${path}`
   return URL.canParse(url) && new URL(url).pathname === path
 }
@@ -224,8 +224,8 @@ const openRules: Rule = fields<OpenOptions>({
   telemetry: telemetryRule,
   worker: trueOrFalse,
   shutdownMillis: millis,
-  maxNumbers: wholeNumber(1, settings.mostNumbers),
-  retentionDays: wholeNumber(1, retentionDaysMost),
+  maxNumbers: wholeNumber(1, settings.maxNumbers),
+  retentionDays: wholeNumber(1, maxRetentionDays),
   http: httpRule,
 })
 
@@ -240,15 +240,15 @@ type OnPool = Extract<Store, { readonly pool: unknown }>
 
 type OnServer = Extract<Store, { readonly postgres: unknown }>
 
-interface Kept {
+interface StorageOptions {
   readonly store: StoreChoice
   readonly dataDirectory: string | null
 }
 
-const storeOf = (
+const toStore = (
   { dataDirectory, store = "memory" }: OpenOptions,
   isWithoutDisk: boolean,
-): Kept => {
+): StorageOptions => {
   if (store === "memory") return { store: { kind: "memory" }, dataDirectory: null }
   if ("embedded" in store && store.embedded !== undefined) {
     return { store: { kind: "embedded" }, dataDirectory: resolve(store.embedded) }
@@ -271,32 +271,32 @@ const checkedSchema = Effect.fnUntraced(function* checkedSchema(store: StoreChoi
 /** A setting of live numbers, as its parser reads it; undefined when it was left out. */
 const parsed = <A, Text extends string | undefined>(
   name: string,
-  given: Text,
+  input: Text,
   { parse, rule }: TextSetting<A>,
 ): Effect.Effect<A | Extract<Text, undefined>, InvalidOptions> => {
-  if (given === undefined) return Effect.succeed(given as Extract<Text, undefined>)
-  const value = parse(given)
+  if (input === undefined) return Effect.succeed(input as Extract<Text, undefined>)
+  const value = parse(input)
   return value === undefined
     ? Effect.fail(invalidOption(`transport.live.${name}`, rule))
     : Effect.succeed(value)
 }
 
-const telegramOf = Effect.fnUntraced(function* telegramOf(given: TelegramApplication) {
+const readTelegram = Effect.fnUntraced(function* readTelegram(input: TelegramApplication) {
   yield* optionalPackage(
     "@messaging-service/transport-telegram",
     "telegram",
     () => import("@messaging-service/transport-telegram"),
   )
-  const id = yield* parsed("telegram.apiId", String(given.apiId), settings.apiId)
-  const hash = yield* parsed("telegram.apiHash", given.apiHash, settings.apiHash)
-  const server = yield* parsed("telegram.server", given.server, settings.serverAddress)
-  const publicKey = yield* parsed("telegram.publicKey", given.publicKey, settings.publicKey)
+  const id = yield* parsed("telegram.apiId", String(input.apiId), settings.apiId)
+  const hash = yield* parsed("telegram.apiHash", input.apiHash, settings.apiHash)
+  const server = yield* parsed("telegram.server", input.server, settings.serverAddress)
+  const publicKey = yield* parsed("telegram.publicKey", input.publicKey, settings.publicKey)
   return { application: { id, hash }, server, publicKey }
 })
 
 const liveTransport = Effect.fnUntraced(function* liveTransport({
   telegram,
-  ...given
+  ...args
 }: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | InvalidOptions> {
   yield* optionalPackage(
     "@messaging-service/transport-whatsapp",
@@ -304,14 +304,14 @@ const liveTransport = Effect.fnUntraced(function* liveTransport({
     () => import("@messaging-service/transport-whatsapp"),
   )
   return settings.liveTransports({
-    url: yield* parsed("url", given.url, settings.whatsAppUrl),
-    version: yield* parsed("version", given.version, settings.clientVersion),
-    deviceName: yield* parsed("deviceName", given.deviceName, settings.deviceName),
-    ...(telegram === undefined ? {} : yield* telegramOf(telegram)),
+    url: yield* parsed("url", args.url, settings.whatsAppUrl),
+    version: yield* parsed("version", args.version, settings.clientVersion),
+    deviceName: yield* parsed("deviceName", args.deviceName, settings.deviceName),
+    ...(telegram === undefined ? {} : yield* readTelegram(telegram)),
   })
 })
 
-const transportOf = ({
+const chooseTransport = ({
   transport = "simulated",
 }: OpenOptions): Effect.Effect<TransportChoice, CannotStart | InvalidOptions> => {
   if (transport === "simulated") return Effect.succeed({ kind: "simulated" })
@@ -319,13 +319,13 @@ const transportOf = ({
 }
 
 /** The origin of links, with the path of the handler. */
-export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
-  `${settings.origin.parse(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
+export const getPublicUrl = ({ http = {} }: OpenOptions): string =>
+  `${settings.origin.parse(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${toBasePath(http)}`
 
 /** Whether a worker runs from the start. */
 export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isEdgeWorker()
 
-export const settingsOf = Effect.fnUntraced(function* settingsOf(
+export const readSettings = Effect.fnUntraced(function* readSettings(
   options: OpenOptions,
 ): Effect.fn.Return<ComposedSettings, CannotStart | InvalidOptions> {
   const refused = invalidOptions(openRules, options)
@@ -339,14 +339,14 @@ export const settingsOf = Effect.fnUntraced(function* settingsOf(
     yield* inHandler
   }
   const { egress, maxNumbers = null, retentionDays = null, secretsKey } = options
-  const kept = storeOf(options, isOnEdge)
-  yield* checkedSchema(kept.store)
+  const storage = toStore(options, isOnEdge)
+  yield* checkedSchema(storage.store)
   return {
-    ...kept,
-    transport: yield* transportOf(options),
+    ...storage,
+    transport: yield* chooseTransport(options),
     startsNoWorker: !startsWorker(options),
     secretsKeys: secretsKey === undefined ? null : (parseSecretsKeys(secretsKey) ?? null),
-    publicUrl: publicUrlOf(options),
+    publicUrl: getPublicUrl(options),
     maxNumbers,
     clock: "system",
     allowPrivateTargets: egress === "open",

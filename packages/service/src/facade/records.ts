@@ -1,7 +1,7 @@
 /** Records of the core as the facade shows them: plain ids, dates, nothing internal to the core. */
-import { runRefusalMessage, shownMedia, statusAt } from "@messaging-service/core"
+import { runRefusalMessage, publicMedia, statusAt } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
-import type * as Kept from "@messaging-service/core"
+import type * as CoreRecords from "@messaging-service/core"
 import type { PortalSession } from "../api/Messaging.ts"
 import type { MediaFile, Message, Timeline, WaitsFor } from "../api/messages.ts"
 import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"
@@ -25,7 +25,7 @@ const dateOrNull = (millis: number | null): Date | null => (millis === null ? nu
 /** The message as its event reports it. */
 export const messageReported = (
   { createdAt, expiresAt, sendAt, sentAt, ...same }: Core.ReportedMessage,
-  { mode, reference, workspaceId }: Pick<Kept.Message, "mode" | "reference" | "workspaceId">,
+  { mode, reference, workspaceId }: Pick<CoreRecords.Message, "mode" | "reference" | "workspaceId">,
 ): Message => ({
   ...same,
   workspaceId,
@@ -38,11 +38,15 @@ export const messageReported = (
 })
 
 /** The message's state at `now`. */
-export const messageShown = (message: Kept.Message, now: number, link: Kept.MediaLink): Message => {
+export const toPublicMessage = (
+  message: CoreRecords.Message,
+  now: number,
+  link: CoreRecords.MediaLink,
+): Message => {
   const { kind: _kind, ...to } = message.to
   const { createdAt, error, expiresAt, from, id, sendAt, sentAt, text } = message
   const status = statusAt(message, now)
-  const media = shownMedia(message, now, link)
+  const media = publicMedia(message, now, link)
   return messageReported(
     { id, status, from, to, text, media, sendAt, expiresAt, createdAt, sentAt, error },
     message,
@@ -57,9 +61,9 @@ export const waitsForShown = ({ until, ...same }: Core.WaitsFor): WaitsFor => ({
 export const timelineShown = (
   { entries, message, truncated, waiting }: Core.Timeline,
   now: number,
-  link: Kept.MediaLink,
+  link: CoreRecords.MediaLink,
 ): Timeline => ({
-  message: messageShown(message, now, link),
+  message: toPublicMessage(message, now, link),
   waiting: waiting === null ? null : { for: waiting.for.map(waitsForShown), ahead: waiting.ahead },
   entries: entries.map(({ at, nextAttemptAt, ...same }) => ({
     ...same,
@@ -71,12 +75,12 @@ export const timelineShown = (
 
 /** As the command named it. */
 const namedRecipient = (to: Core.RequestedRecipient): Reminder["to"] => {
-  if (to.kind === "username") return { username: to.username.given }
+  if (to.kind === "username") return { username: to.username.text }
   const { kind: _kind, ...named } = to
   return named
 }
 
-export const reminderShown = (reminder: Kept.Reminder): Reminder => {
+export const reminderShown = (reminder: CoreRecords.Reminder): Reminder => {
   const {
     createdAt,
     cron,
@@ -103,15 +107,15 @@ export const reminderShown = (reminder: Kept.Reminder): Reminder => {
 }
 
 const lastRunShown = (
-  { dueAt, ...same }: Kept.LastRun,
-  reminder: Kept.Reminder,
+  { dueAt, ...same }: CoreRecords.LastRun,
+  reminder: CoreRecords.Reminder,
 ): LastReminderRun => ({
   ...same,
   dueAt: date(dueAt),
   message: same.code === null ? null : runRefusalMessage(same.code, reminder),
 })
 
-export const portalSessionShown = (link: Kept.SignInLink): PortalSession => ({
+export const portalSessionShown = (link: CoreRecords.SignInLink): PortalSession => ({
   id: link.id,
   role: link.role,
   returnUrl: link.returnUrl,
@@ -122,13 +126,13 @@ export const portalSessionShown = (link: Kept.SignInLink): PortalSession => ({
   revokedAt: dateOrNull(link.revokedAt),
 })
 
-export const runShown = ({ dueAt, ranAt, ...same }: Kept.LoggedRun): LoggedReminderRun => ({
+export const runShown = ({ dueAt, ranAt, ...same }: CoreRecords.LoggedRun): LoggedReminderRun => ({
   ...same,
   dueAt: date(dueAt),
   ranAt: date(ranAt),
 })
 
-export const numberShown = (number: Core.ShownNumber): SendingNumber => ({
+export const toPublicNumber = (number: Core.PublicNumber): SendingNumber => ({
   id: number.id,
   phone: number.phone,
   label: number.label,
@@ -138,12 +142,12 @@ export const numberShown = (number: Core.ShownNumber): SendingNumber => ({
 })
 
 export const numberViewShown = (
-  number: Core.ShownNumber & { readonly connect: Core.ConnectView | null },
+  number: Core.PublicNumber & { readonly connect: Core.ConnectView | null },
   qrText: string | null,
 ): NumberView => {
   const { connect } = number
   return {
-    ...numberShown(number),
+    ...toPublicNumber(number),
     connect:
       connect === null
         ? null
@@ -165,7 +169,7 @@ export const operatedShown = ({
   proxy,
   ...number
 }: Core.OperatedNumber): OperatedNumber => ({
-  ...numberShown(number),
+  ...toPublicNumber(number),
   pacing,
   proxy,
 })
@@ -195,21 +199,28 @@ export const telegramLoginShown = ({
   expiresAt: date(expiresAt),
 })
 
-export const checkShown = ({ completedAt, createdAt, ...same }: Kept.NumberCheck): NumberCheck => ({
+export const checkShown = ({
+  completedAt,
+  createdAt,
+  ...same
+}: CoreRecords.NumberCheck): NumberCheck => ({
   ...same,
   createdAt: date(createdAt),
   completedAt: dateOrNull(completedAt),
 })
 
-export const resultShown = ({ checkedAt, ...same }: Kept.NumberCheckResult): NumberCheckResult => ({
+export const resultShown = ({
+  checkedAt,
+  ...same
+}: CoreRecords.NumberCheckResult): NumberCheckResult => ({
   ...same,
   checkedAt: dateOrNull(checkedAt),
 })
 
 export const mediaShown = (
-  { createdAt, storageKey: _key, ...same }: Kept.MediaFile,
+  { createdAt, storageKey: _key, ...same }: CoreRecords.MediaFile,
   now: number,
-  link: Kept.MediaLink,
+  link: CoreRecords.MediaLink,
 ): MediaFile => ({
   ...same,
   url: link(same.id, same.fileName, now),
@@ -220,35 +231,35 @@ export const deliveryShown = <Type extends string>({
   attemptedAt,
   nextAttemptAt,
   ...same
-}: Kept.DeliveryAttempt<Type>) => ({
+}: CoreRecords.DeliveryAttempt<Type>) => ({
   ...same,
   attemptedAt: date(attemptedAt),
   nextAttemptAt: dateOrNull(nextAttemptAt),
 })
 
-export const callbackShown = (attempt: Kept.CallbackAttempt): CallbackDelivery => ({
+export const callbackShown = (attempt: CoreRecords.CallbackAttempt): CallbackDelivery => ({
   ...deliveryShown(attempt),
   url: attempt.url,
 })
 
-export const webhookShown = ({
+export const toPublicWebhook = ({
   createdAt,
   firstSecretLast4: _first,
   lastAttempt,
   secretSalt: _salt,
   ...same
-}: Kept.WebhookEndpoint): Webhook => ({
+}: CoreRecords.WebhookEndpoint): Webhook => ({
   ...same,
   active: same.disabledReason === null,
   createdAt: date(createdAt),
   lastAttempt: lastAttempt === null ? null : deliveryShown(lastAttempt),
 })
 
-export const workspaceShown = ({
+export const toPublicWorkspace = ({
   createdAt,
   deletedAt: _deleted,
   ...same
-}: Kept.Workspace): Workspace => ({ ...same, createdAt: date(createdAt) })
+}: CoreRecords.Workspace): Workspace => ({ ...same, createdAt: date(createdAt) })
 
 export const keyShown = ({
   createdAt,
@@ -256,7 +267,7 @@ export const keyShown = ({
   lastUsedAt,
   revokedAt,
   ...same
-}: Kept.ApiKey): Key => ({
+}: CoreRecords.ApiKey): Key => ({
   ...same,
   createdAt: date(createdAt),
   expiresAt: dateOrNull(expiresAt),
@@ -264,7 +275,7 @@ export const keyShown = ({
   revokedAt: dateOrNull(revokedAt),
 })
 
-export const contactShown = ({ createdAt, ...same }: Kept.Contact): Contact => ({
+export const contactShown = ({ createdAt, ...same }: CoreRecords.Contact): Contact => ({
   ...same,
   createdAt: date(createdAt),
 })

@@ -56,18 +56,18 @@ const alternatives = (names: ReadonlyArray<string>): string =>
 export const listOf = (rule: string, holds: (item: unknown) => boolean): Rule =>
   must(rule, (value) => Array.isArray(value) && value.every(holds))
 
-export const wholeNumber = (least: number, most: number): Rule =>
+export const wholeNumber = (min: number, max: number): Rule =>
   must(
-    `a whole number from ${least} to ${most}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
   )
 
 /** Timers cannot wait longer. */
-const mostMillis = 2 ** 31 - 1
+const maxMillis = 2 ** 31 - 1
 
 export const millis = must(
-  `a number of milliseconds from 0 to ${mostMillis}`,
-  (value) => typeof value === "number" && value >= 0 && value <= mostMillis,
+  `a number of milliseconds from 0 to ${maxMillis}`,
+  (value) => typeof value === "number" && value >= 0 && value <= maxMillis,
 )
 
 /** Names that differ in more than a third of their letters are no suggestion. */
@@ -123,8 +123,8 @@ export const invalidOptions = (rule: Rule, options: unknown): InvalidOptions | u
 }
 
 /** The refusal of a call's arguments; undefined for valid or missing ones. */
-export const refusalOf = (rule: Rule, given: unknown, field = ""): Refusal | undefined => {
-  const [first, ...others] = (given === undefined ? [] : rule(given, field)).map((wrong) => ({
+export const checkRule = (rule: Rule, value: unknown, field = ""): Refusal | undefined => {
+  const [first, ...others] = (value === undefined ? [] : rule(value, field)).map((wrong) => ({
     code: "validation_failed" as const,
     field: wrong.field,
     message: wrong.rule,

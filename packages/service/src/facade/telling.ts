@@ -5,7 +5,7 @@ import { Data, Effect } from "effect"
 import type { MessageEvent, Messaging } from "../api/Messaging.ts"
 import type { MessageEventType } from "../api/webhooks.ts"
 import { messageReported } from "./records.ts"
-import { isFunction, must, refusalOf } from "./rules.ts"
+import { isFunction, must, checkRule } from "./rules.ts"
 
 /** The error that a handler threw or rejected with. */
 class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: unknown }> {
@@ -15,7 +15,7 @@ class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: 
 }
 
 /** An event's body, as its commit froze it. */
-const eventOf = (event: OutboxEvent): MessageEvent => ({
+const toEvent = (event: OutboxEvent): MessageEvent => ({
   id: event.eventId,
   type: event.type,
   position: event.id,
@@ -24,12 +24,12 @@ const eventOf = (event: OutboxEvent): MessageEvent => ({
 })
 
 /** Calls a handler for its events. */
-export const telling =
+export const notifying =
   (types: ReadonlyArray<MessageEventType>, handler: Parameters<Messaging["on"]>[1]) =>
   (event: OutboxEvent) =>
     types.includes(event.type)
       ? Effect.tryPromise({
-          try: async () => handler(eventOf(event)),
+          try: async () => handler(toEvent(event)),
           catch: (cause) => new HandlerFailed({ cause }),
         })
       : Effect.void
@@ -44,5 +44,5 @@ const eventTypes = must(
 
 /** Problems with the types and the handler of a listener. */
 export const wrongHandler = (types: unknown, handler: unknown): Refusal | undefined =>
-  refusalOf(eventTypes, types ?? null, "type") ??
-  refusalOf(must("a function", isFunction), handler ?? null, "handler")
+  checkRule(eventTypes, types ?? null, "type") ??
+  checkRule(must("a function", isFunction), handler ?? null, "handler")

@@ -12,7 +12,7 @@ type Write = (first: unknown, second: unknown) => unknown
 const takesFieldsFirst = (logger: MessagingLogger): boolean =>
   "bindings" in logger || "fields" in logger
 
-const methodOf = (level: string): keyof MessagingLogger => {
+const toMethod = (level: string): keyof MessagingLogger => {
   if (level === "warn") return "warn"
   if (level === "error" || level === "fatal") return "error"
   return level === "info" ? "info" : "debug"
@@ -23,7 +23,7 @@ const writing = (logger: MessagingLogger) => {
   return Logger.make<unknown, void>((options) => {
     const { cause, fields, level, message } = logEntry(options)
     const more = { ...fields, ...(cause === null ? {} : { cause }) }
-    const method: LogMethod = logger[methodOf(level)]
+    const method: LogMethod = logger[toMethod(level)]
     const write = method.bind(logger) as Write
     if (fieldsFirst) write(more, message)
     else write(message, more)

@@ -6,12 +6,12 @@ import { serviceSettings, serviceVariables } from "../../src/compose/index.ts"
 
 it.effect("ATTACHMENT_BYTES is 1 GiB unless it is given", () =>
   Effect.gen(function* () {
-    const bytesOf = (environment: Readonly<Record<string, string>>) =>
+    const readBytes = (environment: Readonly<Record<string, string>>) =>
       readVariables(serviceVariables, environment).pipe(
         Effect.flatMap(serviceSettings),
         Effect.map(({ attachmentBytes }) => attachmentBytes),
       )
-    assert.strictEqual(yield* bytesOf({}), 1_073_741_824)
-    assert.strictEqual(yield* bytesOf({ ATTACHMENT_BYTES: "3MiB" }), 3_145_728)
+    assert.strictEqual(yield* readBytes({}), 1_073_741_824)
+    assert.strictEqual(yield* readBytes({ ATTACHMENT_BYTES: "3MiB" }), 3_145_728)
   }),
 )

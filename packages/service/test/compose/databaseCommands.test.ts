@@ -6,16 +6,19 @@ import { readFile } from "node:fs/promises"
 import { runDatabaseCommand } from "../../src/compose/index.ts"
 
 /** A command's output, or its error. */
-const told = (
+const runCommand = (
   name: string,
   environment: Readonly<Record<string, string>>,
   options: ReadonlyArray<string> = [],
 ) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
-    const quiet = { ...(yield* Console.Console), log: (line: string) => void lines.push(line) }
+    const silentConsole = {
+      ...(yield* Console.Console),
+      log: (line: string) => void lines.push(line),
+    }
     return yield* runDatabaseCommand(name, environment, options).pipe(
-      Effect.provideService(Console.Console, quiet),
+      Effect.provideService(Console.Console, silentConsole),
       Effect.map(() => lines.join()),
       Effect.catch((error) => Effect.succeed(error.message)),
     )
@@ -26,9 +29,12 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("commands for a da
     Effect.gen(function* () {
       const { url } = yield* EmbeddedPostgres.use((postgres) => postgres.createDatabase())
       const DATABASE_URL = Redacted.value(url)
-      assert.strictEqual(yield* told("migrate", { DATABASE_URL }), "the tables are up to date")
+      assert.strictEqual(
+        yield* runCommand("migrate", { DATABASE_URL }),
+        "the tables are up to date",
+      )
       assert.match(
-        yield* told("migrate", { DATABASE_URL, DATABASE_SCHEMA: "No" }),
+        yield* runCommand("migrate", { DATABASE_URL, DATABASE_SCHEMA: "No" }),
         /must be 1 to 40/,
       )
     }),
@@ -42,7 +48,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("commands for a da
       assert.isNotEmpty(named)
       for (const [, name = ""] of named) {
         assert.match(
-          yield* told(name, { DATABASE_URL: "memory:" }),
+          yield* runCommand(name, { DATABASE_URL: "memory:" }),
           /must name a PostgreSQL|none is restored/,
         )
       }
@@ -53,9 +59,9 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("commands for a da
     Effect.gen(function* () {
       const { url } = yield* EmbeddedPostgres.use((postgres) => postgres.createDatabase())
       const database = { DATABASE_URL: Redacted.value(url) }
-      assert.strictEqual(yield* told("restored", database), "epoch 2 has begun; 0 held")
+      assert.strictEqual(yield* runCommand("restored", database), "epoch 2 has begun; 0 held")
       assert.strictEqual(
-        yield* told("restored", database, ["--above", "9000", "--again"]),
+        yield* runCommand("restored", database, ["--above", "9000", "--again"]),
         "epoch 3 has begun; 0 held",
       )
       for (const [options, wrong] of [
@@ -65,25 +71,31 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("commands for a da
         [["--above", "1", "2"], '"2" is not one of its options'],
       ] as const) {
         assert.strictEqual(
-          yield* told("restored", database, options),
+          yield* runCommand("restored", database, options),
           `restored takes --above ID and --again: ${wrong}`,
         )
       }
       assert.strictEqual(
-        yield* told("restored", { DATA_DIR: "/nowhere/data" }),
+        yield* runCommand("restored", { DATA_DIR: "/nowhere/data" }),
         "DATA_DIR holds no database: /nowhere/data",
       )
-      assert.match(yield* told("migrate", database, ["now"]), /"now" is one argument too many/)
+      assert.match(
+        yield* runCommand("migrate", database, ["now"]),
+        /"now" is one argument too many/,
+      )
     }),
   )
 
   it.effect("a command that is unknown, or has no PostgreSQL, does nothing", () =>
     Effect.gen(function* () {
       assert.strictEqual(
-        yield* told("remove", {}),
+        yield* runCommand("remove", {}),
         '"remove" is not a command; the commands are migrate, restored',
       )
-      assert.match(yield* told("migrate", { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
+      assert.match(
+        yield* runCommand("migrate", { DATABASE_URL: "memory:" }),
+        /must name a PostgreSQL/,
+      )
     }),
   )
 })

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
 import { optionalPackage } from "../../src/compose/startFaults.ts"
-import { errorOf } from "../../src/facade/Calls.ts"
+import { toError } from "../../src/facade/Calls.ts"
 
 const load = (fault: Error) => optionalPackage("@scope/birds", "live", () => Promise.reject(fault))
 
@@ -36,7 +36,7 @@ it.effect("names the option of `open` that chose the embedded database", () =>
   Effect.gen(function* () {
     const name = "@electric-sql/pglite"
     const loading = optionalPackage(name, "embedded", () => Promise.reject(missing(name)))
-    const { code, field, message } = errorOf(Cause.fail(yield* Effect.flip(loading)))
+    const { code, field, message } = toError(Cause.fail(yield* Effect.flip(loading)))
     assert.deepStrictEqual([code, field], ["cannot_start", "store.embedded"])
     assert.match(message, /^store\.embedded needs the package @electric-sql\/pglite,/)
   }),
@@ -44,14 +44,14 @@ it.effect("names the option of `open` that chose the embedded database", () =>
 
 it.effect("names the options of `open` that chose live numbers", () =>
   Effect.gen(function* () {
-    for (const [setting, field, begins] of [
+    for (const [setting, field, starts] of [
       ["live", "transport", 'transport: "live" needs the package birds,'],
       ["telegram", "transport.live.telegram", "transport.live.telegram needs the package birds,"],
     ] as const) {
       const loading = optionalPackage("birds", setting, () => Promise.reject(missing("birds")))
-      const error = errorOf(Cause.fail(yield* Effect.flip(loading)))
+      const error = toError(Cause.fail(yield* Effect.flip(loading)))
       assert.strictEqual(error.field, field)
-      assert.include(error.message, begins)
+      assert.include(error.message, starts)
     }
   }),
 )

@@ -35,8 +35,8 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
       const { file, secret } = yield* loadOrMakeSecret(directory, kind)
       const { mode } = yield* Effect.promise(() => stat(file))
       assert.strictEqual(mode & 0o777, 0o600)
-      const kept = yield* Effect.promise(() => readFile(file, "utf8"))
-      assert.strictEqual(kept, `${Redacted.value(secret)}\n`)
+      const stored = yield* Effect.promise(() => readFile(file, "utf8"))
+      assert.strictEqual(stored, `${Redacted.value(secret)}\n`)
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["a-secret"])
     }),
   )

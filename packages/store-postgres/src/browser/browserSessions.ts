@@ -66,17 +66,17 @@ export const browserSessionStore = (database: DatabaseService): BrowserSessionSt
   },
   insertLink(link, most) {
     const { codeExpiresAt, createdAt, returnUrl, role } = link
-    const shown = { role, returnUrl, createdAt, codeExpiresAt }
+    const linkFields = { role, returnUrl, createdAt, codeExpiresAt }
     const unused = { usedAt: null, expiresAt: null, revokedAt: null }
     return Effect.map(insertLink.value(database, { ...link, most }), (id) =>
-      id === null ? null : { id: Number(id) as SignInLinkId, ...shown, ...unused },
+      id === null ? null : { id: Number(id) as SignInLinkId, ...linkFields, ...unused },
     )
   },
   links(workspaceId, page) {
     return listLinks.page(database, workspaceId, { ...page, workspaceId }, toLink)
   },
   revokeLink(workspaceId, id, now) {
-    return revokeLink.holds(database, { workspaceId, id, now })
+    return revokeLink.isTrue(database, { workspaceId, id, now })
   },
   forget(now, before) {
     return Effect.andThen(

@@ -50,7 +50,7 @@ interface Waiting<In, Out, E> {
   readonly input: In
   readonly answer: Deferred.Deferred<Out, E>
   /** Its caller was interrupted. */
-  isGivenUp: boolean
+  isAbandoned: boolean
 }
 
 /**
@@ -60,9 +60,9 @@ interface Waiting<In, Out, E> {
 export const batched = Effect.fnUntraced(function* batched<In, Out, E>(
   run: Run<In, Out, E>,
   options: BatcherOptions<E>,
-  keyOf: KeyOf<In> = noKey,
+  toKey: KeyOf<In> = noKey,
 ): Effect.fn.Return<(input: In) => Effect.Effect<Out, E>, never, Scope.Scope> {
-  const batcher = new Batcher(yield* Effect.scope, run, options, keyOf)
+  const batcher = new Batcher(yield* Effect.scope, run, options, toKey)
   return (input: In) => batcher.call(input)
 })
 
@@ -72,7 +72,7 @@ class Batcher<In, Out, E> {
   readonly #scope: Scope.Scope
   readonly #run: Run<In, Out, E>
   readonly #options: BatcherOptions<E>
-  readonly #keyOf: KeyOf<In>
+  readonly #toKey: KeyOf<In>
   #waiting: Array<Waiting<In, Out, E>> = []
   #underWay = 0
   readonly #turns = Semaphore.makeUnsafe(retriesAtOnce)
@@ -83,12 +83,12 @@ class Batcher<In, Out, E> {
     scope: Scope.Scope,
     run: Run<In, Out, E>,
     options: BatcherOptions<E>,
-    keyOf: KeyOf<In>,
+    toKey: KeyOf<In>,
   ) {
     this.#scope = scope
     this.#run = run
     this.#options = options
-    this.#keyOf = keyOf
+    this.#toKey = toKey
   }
 
   /** What belongs to a caller's transaction goes there by itself. */
@@ -104,17 +104,17 @@ class Batcher<In, Out, E> {
   }
 
   #share(input: In): Effect.Effect<Out, E> {
-    const one: Waiting<In, Out, E> = { input, answer: Deferred.makeUnsafe(), isGivenUp: false }
-    const giveUp = () => {
-      one.isGivenUp = true
+    const one: Waiting<In, Out, E> = { input, answer: Deferred.makeUnsafe(), isAbandoned: false }
+    const abandon = () => {
+      one.isAbandoned = true
       this.#waiting = this.#waiting.filter((other) => other !== one)
       return Effect.void
     }
-    const answered = Effect.onInterrupt(Deferred.await(one.answer), giveUp)
+    const answered = Effect.onInterrupt(Deferred.await(one.answer), abandon)
     const begin = (): Effect.Effect<unknown> => {
       if (this.#isBlocked(input)) return this.#retryUntilFree(one)
       this.#waiting.push(one)
-      if (!this.#hasPlace()) return Effect.void
+      if (!this.#hasLocation()) return Effect.void
       this.#underWay++
       return Effect.forkIn(this.#work(), this.#scope, { startImmediately: true })
     }
@@ -122,22 +122,22 @@ class Batcher<In, Out, E> {
     return Effect.andThen(Effect.uninterruptible(Effect.suspend(begin)), answered)
   }
 
-  #hasPlace(): boolean {
+  #hasLocation(): boolean {
     const { concurrency, crowd } = this.#options
     return this.#underWay === 0 || (this.#underWay < concurrency && this.#waiting.length >= crowd)
   }
 
   /** Batch after batch, until no call waits, or too few for more than one statement. */
   #work(): Effect.Effect<void> {
-    let hasPlace = true
+    let hasLocation = true
     const end = () => {
-      if (hasPlace) this.#underWay--
-      hasPlace = false
+      if (hasLocation) this.#underWay--
+      hasLocation = false
     }
     const next = (): Effect.Effect<void> => {
-      const least = this.#underWay > 1 ? this.#options.crowd : 1
+      const min = this.#underWay > 1 ? this.#options.crowd : 1
       // At once: of two that end, the later one sees that it is the last.
-      if (this.#waiting.length < least) {
+      if (this.#waiting.length < min) {
         end()
         return Effect.void
       }
@@ -165,7 +165,7 @@ class Batcher<In, Out, E> {
         ? this.#retryUntilFree(first)
         : Effect.forEach(batch, (one) => this.#runBatch([one]), { discard: true })
     }
-    return this.#run(batch.map(inputOf)).pipe(
+    return this.#run(batch.map(getInput)).pipe(
       Effect.onExit(answerIfOver),
       Effect.exit,
       Effect.flatMap(splitUnlessOver),
@@ -180,7 +180,7 @@ class Batcher<In, Out, E> {
     const retry: Effect.Effect<void> = Effect.gen(function* retry() {
       for (;;) {
         yield* inRealTime(Effect.sleep(retryPauseMillis))
-        if (one.isGivenUp) return
+        if (one.isAbandoned) return
         const exit = yield* attempt
         if (failsAs(exit, isBlockedByLock) && performance.now() < until) continue
         return yield* answerAll([one], exit)
@@ -192,7 +192,7 @@ class Batcher<In, Out, E> {
   }
 
   #countBlocked(input: In, more: number): void {
-    const key = this.#keyOf(input)
+    const key = this.#toKey(input)
     if (key === null) return
     const count = (this.#blocked.get(key) ?? 0) + more
     if (count > 0) this.#blocked.set(key, count)
@@ -200,12 +200,12 @@ class Batcher<In, Out, E> {
   }
 
   #isBlocked(input: In): boolean {
-    const key = this.#keyOf(input)
+    const key = this.#toKey(input)
     return key !== null && this.#blocked.has(key)
   }
 }
 
-const inputOf = <In>({ input }: { readonly input: In }): In => input
+const getInput = <In>({ input }: { readonly input: In }): In => input
 
 /** Whether the exit is a failure that matches. */
 const failsAs = <E>(exit: Exit.Exit<unknown, E>, is: (error: E) => boolean): boolean =>

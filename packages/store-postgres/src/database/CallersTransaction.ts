@@ -9,7 +9,7 @@
 import { CannotJoin, StoreUnavailable } from "@messaging-service/core"
 import type { CallersTransactions, TransactionClient } from "@messaging-service/core"
 import { Context, Effect, Exit, Semaphore } from "effect"
-import { sqlErrorOf, unavailable } from "./HostPool.ts"
+import { toSqlError, unavailable } from "./HostPool.ts"
 import { qualifier, workChannel } from "./Schema.ts"
 import { asText } from "./TextValues.ts"
 
@@ -32,7 +32,7 @@ const boundIdle = `set_config(
 )`
 
 /** The row that holds a store's identity. */
-export const identityPlace = "store-identity"
+export const identityKey = "store-identity"
 
 /**
  * A store's identity, as the statement `service.identity` reads it: the mark that it was given once, and
@@ -65,11 +65,11 @@ export class Joined {
     this.#store = store
   }
 
-  readonly ask = (operation: string, text: string, values: Array<string | null> = []) =>
+  readonly request = (operation: string, text: string, values: Array<string | null> = []) =>
     Effect.tryPromise({
       try: () => this.#client.query(text, values),
       catch: (cause) => {
-        const failure = unavailable(operation, sqlErrorOf(cause))
+        const failure = unavailable(operation, toSqlError(cause))
         this.failure ??= blamed(failure, this.#isOwn)
         return failure
       },
@@ -85,11 +85,11 @@ export class Joined {
     if (answer === undefined) return Effect.fail(cannotJoin(operation))
     const { text, values } = asText(statement, parameters)
     const columns = Object.entries(answer)
-    if (columns.length === 0) return Effect.as(this.ask(operation, text, values), [])
+    if (columns.length === 0) return Effect.as(this.request(operation, text, values), [])
     const met = this.#isOwn ? "" : `, ${this.#store.met} as met`
-    const asked = `with answer as materialized (${text})
+    const query = `with answer as materialized (${text})
 select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle${met} from answer`
-    return Effect.flatMap(this.ask(operation, asked, values), ({ rows }) => {
+    return Effect.flatMap(this.request(operation, query, values), ({ rows }) => {
       const [row] = rows as ReadonlyArray<{ readonly answer: string; readonly met?: string }>
       this.#isOwn ||= row?.met === this.#store.identity
       if (!this.#isOwn) {
@@ -112,7 +112,7 @@ select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle${m
   notify(payload: string): Effect.Effect<void, StoreUnavailable> {
     return Effect.asVoid(
       // Some clients cannot read a column of the type void.
-      this.ask("notify", "select pg_notify($1::text, $2::text)::text as told", [
+      this.request("notify", "select pg_notify($1::text, $2::text)::text as told", [
         workChannel(this.#store.schema),
         payload,
       ]),
@@ -150,18 +150,18 @@ const revived = (type: string, value: unknown): unknown => {
 }
 
 /** What a client is asked for in turn: savepoints of two calls at once would undo one another. */
-const turns = new WeakMap<TransactionClient, Semaphore.Semaphore>()
+const semaphores = new WeakMap<TransactionClient, Semaphore.Semaphore>()
 
-const turnOf = (client: TransactionClient): Semaphore.Semaphore => {
-  const known = turns.get(client)
+const clientLock = (client: TransactionClient): Semaphore.Semaphore => {
+  const known = semaphores.get(client)
   if (known !== undefined) return known
-  const turn = Semaphore.makeUnsafe(1)
-  turns.set(client, turn)
+  const semaphore = Semaphore.makeUnsafe(1)
+  semaphores.set(client, semaphore)
   // A client of pg whose idle transaction the server has ended says so with an event, which would end a
   // program that does not listen; its next statement fails in any case.
   const { on } = client as { readonly on?: unknown }
   if (typeof on === "function") on.call(client, "error", () => undefined)
-  return turn
+  return semaphore
 }
 
 const savepoint = "messaging_service"
@@ -184,28 +184,28 @@ const elsewhere = new CannotJoin({
 })
 
 /** What a transaction that sees another database, or another version there, fails with: no such table, schema, function, column. */
-const unseen: ReadonlyArray<string> = ["42P01", "3F000", "42883", "42703"]
+const missingObjectCodes: ReadonlyArray<string> = ["42P01", "3F000", "42883", "42703"]
 
 /**
  * The code of the server's error, which some libraries wrap in errors of their own; Prisma keeps it as
  * `originalCode`, below `meta`.
  */
-const codeOf = (error: unknown): string | undefined => {
+const findCode = (error: unknown): string | undefined => {
   const { cause, code, driverAdapterError, meta, originalCode, reason } = (error ?? {}) as Readonly<
     Record<string, unknown>
   >
   const known = [code, originalCode].find(
-    (one) => typeof one === "string" && (one in advice || unseen.includes(one)),
+    (one) => typeof one === "string" && (one in advice || missingObjectCodes.includes(one)),
   )
   if (known !== undefined) return String(known)
   const within = reason ?? cause ?? driverAdapterError ?? meta
-  return within === undefined ? undefined : codeOf(within)
+  return within === undefined ? undefined : findCode(within)
 }
 
 /** Blames the caller's transaction where it caused the failure. */
 const blamed = (failure: StoreUnavailable, isOwn: boolean): StoreUnavailable | CannotJoin => {
-  const code = codeOf(failure.cause) ?? ""
-  if (unseen.includes(code)) return isOwn ? failure : elsewhere
+  const code = findCode(failure.cause) ?? ""
+  if (missingObjectCodes.includes(code)) return isOwn ? failure : elsewhere
   const message = advice[code]
   return message === undefined ? failure : new CannotJoin({ message })
 }
@@ -219,21 +219,24 @@ const joinTransaction =
   ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R> =>
     Effect.suspend(() => {
       const joined = new Joined(client, store)
-      const say = (text: string) => joined.ask("join", text)
+      const execute = (text: string) => joined.request("join", text)
       const undo = Effect.ignore(
         Effect.andThen(
-          say(`rollback to savepoint ${savepoint}`),
-          say(`release savepoint ${savepoint}`),
+          execute(`rollback to savepoint ${savepoint}`),
+          execute(`release savepoint ${savepoint}`),
         ),
       )
       return Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          yield* Effect.mapError(say(`savepoint ${savepoint}`), (error) => joined.failure ?? error)
+          yield* Effect.mapError(
+            execute(`savepoint ${savepoint}`),
+            (error) => joined.failure ?? error,
+          )
           const exit = yield* Effect.exit(
             restore(Effect.provideService(effect, JoinedTransaction, joined)),
           )
           if (joined.failure === null && Exit.isSuccess(exit)) {
-            yield* say(`release savepoint ${savepoint}`)
+            yield* execute(`release savepoint ${savepoint}`)
             return yield* exit
           }
           const { failure } = joined
@@ -242,12 +245,12 @@ const joinTransaction =
             ? failure
             : exit
         }),
-      ).pipe(turnOf(client).withPermits(1))
+      ).pipe(clientLock(client).withPermits(1))
     })
 
 /** Those of a store on which there are such transactions. */
 export const callersTransactions = (schema: string, own: string): CallersTransactions => {
-  const met = `(select ${identity} from service_secrets where name = '${identityPlace}')`
+  const met = `(select ${identity} from service_secrets where name = '${identityKey}')`
   return {
     joinTransaction: joinTransaction({ schema, identity: own, met: qualifier(schema)(met) }),
   }

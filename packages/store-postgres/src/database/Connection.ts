@@ -55,7 +55,7 @@ export interface HostClient {
   release(broken?: Error | boolean): void
   on(event: "notification", listener: (message: HostNotification) => void): unknown
   on(event: "error", listener: (error: Error) => void): unknown
-  off(event: string, listener: (given: HostNotification & Error) => void): unknown
+  off(event: string, listener: (input: HostNotification & Error) => void): unknown
 }
 
 /** What is used of a `Pool` of `pg`. */
@@ -132,7 +132,7 @@ export const planning: Readonly<Record<string, string>> = {
 const applicationName = "messaging-service"
 
 /** TLS as the URL wants it, where that is more than the client reads from it. */
-const tlsOf = (url: string | undefined): TlsOptions | undefined => {
+const findTls = (url: string | undefined): TlsOptions | undefined => {
   const settings = url === undefined ? {} : readUrl(url)
   return typeof settings === "string" ? undefined : settings.ssl
 }
@@ -157,7 +157,7 @@ export const connectionConfig = ({
   host,
   path,
   port,
-  ssl: ssl ?? tlsOf(url),
+  ssl: ssl ?? findTls(url),
   username,
   applicationName: schema === undefined ? applicationName : `${applicationName}/${schema}`,
   connectTimeout: acquireMillis,

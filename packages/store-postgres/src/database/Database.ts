@@ -45,17 +45,17 @@ const advice: Readonly<Record<string, string>> = {
 }
 
 /** The innermost error: that of the server, or of the network. */
-const rootOf = (cause: unknown): unknown => {
+const rootCause = (cause: unknown): unknown => {
   const { cause: inner, reason } = (cause ?? {}) as {
     readonly cause?: unknown
     readonly reason?: unknown
   }
   const within = reason ?? inner
-  return within === undefined || within === null ? cause : rootOf(within)
+  return within === undefined || within === null ? cause : rootCause(within)
 }
 
-const lineOf = (cause: unknown): string => {
-  const root = rootOf(cause)
+const toLine = (cause: unknown): string => {
+  const root = rootCause(cause)
   const { code, message } = (root ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const words = typeof message === "string" && message !== "" ? message : String(root)
   const hint = typeof code === "string" ? advice[code] : undefined
@@ -65,7 +65,7 @@ const lineOf = (cause: unknown): string => {
 
 /** The failure of a start, whose cause is that line alone. */
 export const cannotStart = (operation: string, cause: unknown): StoreUnavailable =>
-  new StoreUnavailable({ operation, cause: new Error(lineOf(cause)) })
+  new StoreUnavailable({ operation, cause: new Error(toLine(cause)) })
 
 const tooOld = (version: string): StoreUnavailable =>
   cannotStart("connect", new Error(`PostgreSQL 15 or newer is needed, and this is ${version}`))
@@ -209,7 +209,7 @@ const listRetryAfter = 2
 const graceMillis = 1_000
 
 /** Connections of a pool that may read lists: of a small one a third, but always one. */
-const listsOf = (maxConnections: number): number =>
+const maxLists = (maxConnections: number): number =>
   Math.max(1, Math.min(sharedLimits.lists.whole, Math.floor(maxConnections / 3)))
 
 /** A pool of our own connections. */
@@ -401,7 +401,7 @@ class PooledDatabase implements DatabaseService {
     this.#listMillis = listMillis
     this.#lists = makeBulkhead<string | number>({
       ...sharedLimits.lists,
-      whole: listsOf(maxConnections),
+      whole: maxLists(maxConnections),
     })
     this.#qualified = qualifier(schema)
   }
@@ -428,8 +428,8 @@ class PooledDatabase implements DatabaseService {
     over?: RowsOver,
   ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable> {
     const rows = this.#rows<Row>(text, params, over)
-    const inTurn = Effect.scoped(Effect.andThen(this.#lists.acquire(holder), rows))
-    return asOperation(operation, inTurn, this.#listMillis).pipe(
+    const sequentially = Effect.scoped(Effect.andThen(this.#lists.acquire(holder), rows))
+    return asOperation(operation, sequentially, this.#listMillis).pipe(
       Effect.mapError(retryableAfterTimeout),
       alone(operation),
     )
@@ -473,7 +473,7 @@ class PooledDatabase implements DatabaseService {
     Over: RowsOver | undefined,
   ) {
     const qualified = this.#qualified(text)
-    const queryRows = (lent: Connection) => Effect.map(lent.query(qualified, params), rowsOf<Row>)
+    const queryRows = (lent: Connection) => Effect.map(lent.query(qualified, params), getRows<Row>)
     if (Over === undefined) return this.#connections.withConnection(queryRows)
     const wrap = (rows: ReadonlyArray<ReadonlyArray<unknown>>) =>
       rows.map((values) => new Over(values) as Row)
@@ -483,7 +483,7 @@ class PooledDatabase implements DatabaseService {
   }
 }
 
-const rowsOf = <Row extends object>({ rows }: { readonly rows: unknown }): ReadonlyArray<Row> =>
+const getRows = <Row extends object>({ rows }: { readonly rows: unknown }): ReadonlyArray<Row> =>
   rows as ReadonlyArray<Row>
 
 const retryableAfterTimeout = (error: StoreUnavailable): StoreUnavailable =>
@@ -493,7 +493,7 @@ const retryableAfterTimeout = (error: StoreUnavailable): StoreUnavailable =>
 const statementsOn =
   (connection: Connection, qualified: (text: string) => string): RunStatement =>
   <Row extends object>(text: string, parameters: ReadonlyArray<unknown> = []) =>
-    Effect.map(connection.query(qualified(text), parameters, false), rowsOf<Row>)
+    Effect.map(connection.query(qualified(text), parameters, false), getRows<Row>)
 
 /** What opens a transaction of its own, or waits for others, has no place in a caller's. */
 const alone =

@@ -25,7 +25,7 @@ import type {
   HostPool,
   HostStatement,
 } from "./Connection.ts"
-import { asText, decoderOf } from "./TextValues.ts"
+import { asText, findDecoder } from "./TextValues.ts"
 
 /** The fields that an error of PostgreSQL has in every client library, as far as it passes them on. */
 const field = (cause: unknown, name: string): string | undefined => {
@@ -34,21 +34,21 @@ const field = (cause: unknown, name: string): string | undefined => {
 }
 
 /** An error of another client library as one of ours, which tells whether to try again. */
-export const sqlErrorOf = (cause: unknown): SqlError => {
+export const toSqlError = (cause: unknown): SqlError => {
   const code = field(cause, "code") ?? ""
-  const given = { cause, message: cause instanceof Error ? cause.message : String(cause) }
-  if (code === "40P01") return new SqlError({ reason: new DeadlockError(given) })
-  if (code === "40001") return new SqlError({ reason: new SerializationError(given) })
-  if (code === "55P03") return new SqlError({ reason: new LockTimeoutError(given) })
-  if (code === "57014") return new SqlError({ reason: new StatementTimeoutError(given) })
+  const details = { cause, message: cause instanceof Error ? cause.message : String(cause) }
+  if (code === "40P01") return new SqlError({ reason: new DeadlockError(details) })
+  if (code === "40001") return new SqlError({ reason: new SerializationError(details) })
+  if (code === "55P03") return new SqlError({ reason: new LockTimeoutError(details) })
+  if (code === "57014") return new SqlError({ reason: new StatementTimeoutError(details) })
   if (code === "23505") {
     const constraint = field(cause, "constraint") ?? "unknown"
-    return new SqlError({ reason: new UniqueViolation({ ...given, constraint }) })
+    return new SqlError({ reason: new UniqueViolation({ ...details, constraint }) })
   }
-  if (code.startsWith("23")) return new SqlError({ reason: new ConstraintError(given) })
+  if (code.startsWith("23")) return new SqlError({ reason: new ConstraintError(details) })
   return /^\d/.test(code)
-    ? new SqlError({ reason: new UnknownError(given) })
-    : new SqlError({ reason: new ConnectionError(given) })
+    ? new SqlError({ reason: new UnknownError(details) })
+    : new SqlError({ reason: new ConnectionError(details) })
 }
 
 /** Seconds after which what another transaction holds may be free: an idle one of a caller's is ended by then. */
@@ -102,7 +102,7 @@ export const unavailable = (operation: string, cause: unknown): StoreUnavailable
   })
 }
 
-const types = { getTypeParser: decoderOf }
+const types = { getTypeParser: findDecoder }
 
 /** A connection that breaks fails the statement on it; between statements that is no news. */
 const brokenBetween = () => undefined
@@ -110,22 +110,22 @@ const brokenBetween = () => undefined
 /** The next free client. One that comes after it was given up goes back at once. */
 const freeClient = (pool: HostPool) =>
   Effect.callback<HostClient, SqlError>((resume) => {
-    let isWanted = true
+    let isAwaited = true
     pool.connect().then(
       (client) => {
-        if (!isWanted) return client.release()
+        if (!isAwaited) return client.release()
         client.on("error", brokenBetween)
         return resume(Effect.succeed(client))
       },
-      (cause: unknown) => resume(Effect.fail(sqlErrorOf(cause))),
+      (cause: unknown) => resume(Effect.fail(toSqlError(cause))),
     )
     return Effect.sync(() => {
-      isWanted = false
+      isAwaited = false
     })
   })
 
 /** In the middle of a statement, or of listening. */
-const isGivenUp = (exit: Exit.Exit<unknown, unknown>): boolean =>
+const isAbandoned = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && Exit.hasInterrupts(exit)
 
 /** How long a client may take to stop listening before it goes back. */
@@ -138,22 +138,22 @@ const lentClient = (pool: HostPool) =>
     (client, exit) =>
       Effect.sync(() => {
         client.off("error", brokenBetween)
-        client.release(isGivenUp(exit))
+        client.release(isAbandoned(exit))
       }),
     { interruptible: true },
   )
 
 const connectionOn = (client: HostClient): Connection => {
-  const ask = (statement: HostStatement) =>
+  const query = (statement: HostStatement) =>
     Effect.tryPromise({
       try: () => client.query(statement),
-      catch: sqlErrorOf,
+      catch: toSqlError,
     })
   const connection: Connection = {
-    query: (text, parameters = []) => ask({ ...asText(text, parameters), types }),
+    query: (text, parameters = []) => query({ ...asText(text, parameters), types }),
     queryValues: (text, parameters = []) =>
       Effect.map(
-        ask({ ...asText(text, parameters), types, rowMode: "array" }),
+        query({ ...asText(text, parameters), types, rowMode: "array" }),
         ({ rows }) => rows as ReadonlyArray<ReadonlyArray<unknown>>,
       ),
     pin: Effect.suspend(() => Effect.succeed(connection)),
@@ -178,7 +178,7 @@ export const hostLine = (pool: HostPool) =>
           }
         }
         const stop = (cause: unknown) => {
-          Queue.failCauseUnsafe(words, Cause.fail(sqlErrorOf(cause)))
+          Queue.failCauseUnsafe(words, Cause.fail(toSqlError(cause)))
         }
         yield* Effect.acquireRelease(
           Effect.sync(() => {
@@ -189,7 +189,7 @@ export const hostLine = (pool: HostPool) =>
             client.off("notification", hear)
             client.off("error", stop)
             // One that was given up is closed; of another the host must hear no words of ours.
-            return isGivenUp(exit)
+            return isAbandoned(exit)
               ? Effect.void
               : Effect.ignore(
                   Effect.timeout(connection.query(`unlisten "${channel}"`), unlistenMillis),
@@ -205,7 +205,7 @@ export const hostLine = (pool: HostPool) =>
 /** How many connections a pool of `pg` has when it is not told. */
 const defaultMaximum = 10
 
-export const maximumOf = (pool: HostPool): number => pool.options?.max ?? defaultMaximum
+export const getMaximum = (pool: HostPool): number => pool.options?.max ?? defaultMaximum
 
 /**
  * The host has clients of the pool too: each may have to be waited for. A pool tells of its idle clients
@@ -218,7 +218,7 @@ export const hostConnections = (pool: HostPool) =>
       () => Effect.sync(() => pool.off?.("error", brokenBetween)),
     ),
     {
-      maxConnections: maximumOf(pool),
+      maxConnections: getMaximum(pool),
       get: Effect.map(lentClient(pool), connectionOn),
     } satisfies ConnectionPool,
   )

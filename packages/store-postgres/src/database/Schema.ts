@@ -38,7 +38,7 @@ const known = new RegExp(
 const functions = new RegExp(`(?::code\\.|(?<![\\w."]))(${functionNames.join("|")})(?=\\()`, "g")
 
 /** More different texts than the service has; those of lists are composed, of few parts. */
-const keptTexts = 5_000
+const storedTexts = 5_000
 
 /** Puts the schema before every name of the service that a text says without one. */
 export const qualifier = (schema: string): ((text: string) => string) => {
@@ -48,7 +48,7 @@ export const qualifier = (schema: string): ((text: string) => string) => {
     if (text.startsWith("do $sql$")) return text
     const before = done.get(text)
     if (before !== undefined) return before
-    if (done.size >= keptTexts) done.clear()
+    if (done.size >= storedTexts) done.clear()
     const qualified = text
       .replaceAll(known, `"${schema}".$&`)
       .replaceAll(functions, `"${codeSchema(schema)}".$1`)

@@ -8,7 +8,7 @@
  * Times go in as epoch milliseconds, exactly, and come out as dates; ids go in as numbers and come out as bigints.
  */
 import { PgTypes } from "@effect/sql-pg"
-import { pageOf } from "@messaging-service/core"
+import { getPage } from "@messaging-service/core"
 import type { PageOf, PageQuery, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
@@ -130,7 +130,7 @@ export const toParameter = (type: SqlType, value: unknown): PgTypes.Parameter =>
 /** `:name` as psql has it, which is no cast and no slice of an array. */
 const placeholder = /(?<![:\w[\]]):([a-zA-Z]\w*)/g
 
-const textOf = (name: SqlName, params: ReadonlyArray<string>): string => {
+const getText = (name: SqlName, params: ReadonlyArray<string>): string => {
   const place = (param: string): string =>
     params.includes(param) ? `$${params.indexOf(param) + 1}` : `:${param}`
   const statements: Readonly<Record<string, string>> = sqlStatements
@@ -168,7 +168,7 @@ export class Statement<Name extends SqlName> {
     this.#literal = literal
     this.#columns = joinable ? columns : undefined
     this.#over = wide ? rowsOver(Object.keys(columns)) : undefined
-    this.text = textOf(name, this.names)
+    this.text = getText(name, this.names)
   }
 
   /** The names of its parameters, in the order in which they are sent. */
@@ -177,9 +177,9 @@ export class Statement<Name extends SqlName> {
   }
 
   bind(params: Params<Name>): ReadonlyArray<PgTypes.Parameter> {
-    const given: Readonly<Record<string, unknown>> = params
+    const input: Readonly<Record<string, unknown>> = params
     return this.#params.map(function bindOne([name, type]) {
-      return toParameter(type, given[name])
+      return toParameter(type, input[name])
     })
   }
 
@@ -255,7 +255,10 @@ export class Statement<Name extends SqlName> {
   }
 
   /** Whether that is true. */
-  holds(database: DatabaseService, params: Params<Name>): Effect.Effect<boolean, StoreUnavailable> {
+  isTrue(
+    database: DatabaseService,
+    params: Params<Name>,
+  ): Effect.Effect<boolean, StoreUnavailable> {
     return Effect.map(this.value(database, params), isTrue)
   }
 
@@ -300,7 +303,7 @@ export class Statement<Name extends SqlName> {
     const page = { ...params, before: before ?? beyondIds, limit: limit + 1 }
     const rows = this.list(database, holder, page as unknown as Params<Name>)
     return Effect.map(rows, function toPage(found) {
-      return pageOf(found.map(of), limit)
+      return getPage(found.map(of), limit)
     })
   }
 }

@@ -10,8 +10,12 @@ const { OID } = PgTypes
 /** The names of types that parameters have. */
 const typeNames = new Map<number, string>(Object.entries(oids).map(([name, oid]) => [oid, name]))
 
-const timeText = (moment: number): string =>
-  Number.isFinite(moment) ? new Date(moment).toISOString() : moment > 0 ? "infinity" : "-infinity"
+const timeText = (instant: number): string =>
+  Number.isFinite(instant)
+    ? new Date(instant).toISOString()
+    : instant > 0
+      ? "infinity"
+      : "-infinity"
 
 /** One value as PostgreSQL reads it; `oid` is that of the value or of its list. */
 const scalarText = (oid: number, value: unknown): string => {
@@ -49,20 +53,20 @@ export interface TextStatement {
  */
 export const asText = (text: string, parameters: ReadonlyArray<unknown>): TextStatement => {
   const values: Array<string | null> = []
-  const places = new Map<string, string>()
-  const placeOf = (number: string): string => {
-    const before = places.get(number)
+  const placeholders = new Map<string, string>()
+  const toPlaceholder = (number: string): string => {
+    const before = placeholders.get(number)
     if (before !== undefined) return before
     const parameter = parameters[Number(number) - 1]
     const isTyped = PgTypes.isParameter(parameter)
     const type = isTyped ? typeNames.get(parameter.oid) : undefined
     values.push(isTyped ? parameterText(parameter) : parameter == null ? null : String(parameter))
-    const place = `$${values.length}`
-    const cast = type === undefined ? place : `(${place}::text::${type})`
-    places.set(number, cast)
+    const placeholder = `$${values.length}`
+    const cast = type === undefined ? placeholder : `(${placeholder}::text::${type})`
+    placeholders.set(number, cast)
     return cast
   }
-  return { text: text.replaceAll(/\$(\d+)/g, (_, number: string) => placeOf(number)), values }
+  return { text: text.replaceAll(/\$(\d+)/g, (_, number: string) => toPlaceholder(number)), values }
 }
 
 type Decode = (text: string) => unknown
@@ -113,4 +117,4 @@ const lists = new Map<number, Decode>(
 )
 
 /** What a column of that type holds, made from its text as our own connections make it. */
-export const decoderOf = (oid: number): Decode => scalars.get(oid) ?? lists.get(oid) ?? asItIs
+export const findDecoder = (oid: number): Decode => scalars.get(oid) ?? lists.get(oid) ?? asItIs

@@ -13,7 +13,7 @@ export interface Build {
   readonly texts: ReadonlyArray<string>
 }
 
-export const buildOf = (texts: ReadonlyArray<string>): Build => ({
+export const makeBuild = (texts: ReadonlyArray<string>): Build => ({
   digest: createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 8),
   texts,
 })
@@ -22,7 +22,7 @@ const functions = Object.entries(sqlFiles).flatMap(([file, text]) =>
   file.startsWith("functions/") ? text : [],
 )
 
-export const thisBuild = buildOf([sqlFiles["rules.sql"], ...functions])
+export const thisBuild = makeBuild([sqlFiles["rules.sql"], ...functions])
 
 /** The names of this build's functions. */
 export const functionNames: ReadonlyArray<string> = thisBuild.texts.flatMap((text) =>

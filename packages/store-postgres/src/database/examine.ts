@@ -20,7 +20,7 @@ export interface DatabaseExamination {
   readonly newestStorageKey: string | null
   /** Its time, and the process's when it was asked for and when it came; epoch milliseconds. */
   readonly clock: {
-    readonly askedAt: number
+    readonly requestedAt: number
     readonly databaseAt: number
     readonly answeredAt: number
   }
@@ -32,7 +32,7 @@ const newestStorageKey = statement("media.newestStorageKey")
 
 const examineConnected = Effect.gen(function* examineConnected() {
   const database = yield* Database
-  const askedAt = yield* Clock.currentTimeMillis
+  const requestedAt = yield* Clock.currentTimeMillis
   const found = yield* examine.one(database, {}, (row) => ({
     version: row.version,
     databaseAt: Number(row.millis),
@@ -49,7 +49,7 @@ const examineConnected = Effect.gen(function* examineConnected() {
       ? yield* getSecret.value(database, { name: "secrets-key-check" })
       : null,
     newestStorageKey: hasTables ? yield* newestStorageKey.value(database, {}) : null,
-    clock: { askedAt, databaseAt: found.databaseAt, answeredAt },
+    clock: { requestedAt, databaseAt: found.databaseAt, answeredAt },
   }
 })
 

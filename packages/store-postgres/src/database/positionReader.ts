@@ -12,7 +12,7 @@ import type { DatabaseService } from "./Database.ts"
 import { statement } from "./Sql.ts"
 
 const firstUnderWay = statement("outbox.underWay")
-const beginsNow = statement("outbox.beginsNow")
+const startsNow = statement("outbox.beginsNow")
 
 /** Number of remembered gaps; readers at other gaps look twice. */
 const remembered = 64
@@ -53,7 +53,7 @@ export const positionReader = <Row extends Positioned>(
   }
 
   const allOverBefore = firstUnderWay.one(database, {}, ({ id }) => id)
-  const transactionNow = beginsNow.one(database, {}, ({ id }) => id)
+  const transactionNow = startsNow.one(database, {}, ({ id }) => id)
 
   return Effect.fnUntraced(function* read(
     after: number,

@@ -3,7 +3,7 @@ import { erasedAtOnce } from "@messaging-service/core"
 import type {
   FigureEntry,
   FigureKind,
-  FigurePlaces,
+  FigurePositions,
   FigureStore,
   FigureStream,
   HourlyFigures,
@@ -16,7 +16,7 @@ import { positionReader } from "../database/positionReader.ts"
 import { millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 
-const getPlace = statement("figure.place")
+const readPosition = statement("figure.place")
 const count = statement("count_figures")
 const getHours = statement("figure.hours")
 const present = statement("figure.present")
@@ -25,7 +25,7 @@ const forget = statement("figure.forget")
 type Positioned<A> = A & { readonly id: bigint; readonly mode: string | null; readonly at: Date }
 
 /** Null for what nothing counts. */
-const entryOf = (
+const findEntry = (
   row: Positioned<{ readonly workspace_id: bigint | null }>,
   kind: FigureKind | null,
   more: Pick<FigureEntry, "dueAt" | "errorCode"> = { dueAt: null, errorCode: null },
@@ -41,17 +41,17 @@ const entryOf = (
         ...more,
       }
 
-const ofMessage = (row: Row<"figure.messages">) => entryOf(row, row.refused ? null : "accepted")
+const ofMessage = (row: Row<"figure.messages">) => findEntry(row, row.refused ? null : "accepted")
 
 /** `message.sent` and the like. */
 const ofEvent = (row: Row<"figure.events">) =>
-  entryOf(row, row.type.slice("message.".length) as FigureKind, {
+  findEntry(row, row.type.slice("message.".length) as FigureKind, {
     dueAt: millis(row.due_at),
     errorCode: row.error_code,
   })
 
 const ofAttempt = (row: Row<"figure.attempts">) =>
-  entryOf(row, row.error === null ? "delivered" : "not_delivered")
+  findEntry(row, row.error === null ? "delivered" : "not_delivered")
 
 interface Stream {
   /** Behind a position, in every workspace, up to where nothing can be added any more. */
@@ -89,22 +89,22 @@ const reading = <One extends { readonly id: bigint }>(
 const allMessages = statement("figure.messages")
 const allEvents = statement("figure.events")
 const allAttempts = statement("figure.attempts")
-const messagesOf = statement("figure.messagesOf")
-const eventsOf = statement("figure.eventsOf")
+const listMessages = statement("figure.messagesOf")
+const getEvents = statement("figure.eventsOf")
 const attemptsOf = statement("figure.attemptsOf")
 
-const streamsOf = (database: DatabaseService): Readonly<Record<FigureStream, Stream>> => ({
+const toStreams = (database: DatabaseService): Readonly<Record<FigureStream, Stream>> => ({
   messages: {
     read: reading(
       database,
       (after, limit) => allMessages.rows(database, { after, limit }),
       ofMessage,
     ),
-    of: (query) => messagesOf.all(database, query, ofMessage),
+    of: (query) => listMessages.all(database, query, ofMessage),
   },
   events: {
     read: reading(database, (after, limit) => allEvents.rows(database, { after, limit }), ofEvent),
-    of: (query) => eventsOf.all(database, query, ofEvent),
+    of: (query) => getEvents.all(database, query, ofEvent),
   },
   attempts: {
     read: reading(
@@ -133,20 +133,20 @@ const toRow = (one: HourlyFigures) => ({
 })
 
 export const figureStore = (database: DatabaseService): FigureStore => {
-  const streams = streamsOf(database)
+  const streams = toStreams(database)
   return {
     readUncounted: Effect.fnUntraced(function* readUncounted(stream, limit) {
-      const from = Number((yield* getPlace.value(database, { stream })) ?? 0)
+      const from = Number((yield* readPosition.value(database, { stream })) ?? 0)
       return { from, ...(yield* streams[stream].read(from, limit)) }
     }),
     count(stream, { from, to }, hours) {
       const params = { stream, from, to, hours: { rows: hours.map(toRow) } }
-      return count.holds(database, params)
+      return count.isTrue(database, params)
     },
     hours(query) {
       return getHours.one(database, query, (row) => ({
         hours: row.hours as ReadonlyArray<HourlyFigures>,
-        places: row.places as FigurePlaces,
+        places: row.places as FigurePositions,
       }))
     },
     entriesAfter(stream, query) {

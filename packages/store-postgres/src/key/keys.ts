@@ -82,41 +82,41 @@ const toGroupElement = ({ latest, places }: Group): Element<"key.admit"> => ({
 
 const admitAll = (database: DatabaseService) =>
   Effect.fnUntraced(function* admitBatch(queries: ReadonlyArray<AdmitQuery>) {
-    const groups = groupsOf(queries)
+    const groups = getGroups(queries)
     const rows = yield* admitStatement.rows(database, {
       ...toColumns(groups.map(toGroupElement)),
       minuteLimit: requestsPerMinute,
     })
     const admitted = Array.from<Admitted | null>({ length: queries.length }).fill(null)
     for (const row of rows) {
-      const places = groups[Number(row.place) - 1]?.places ?? []
-      for (const [index, place] of places.entries()) {
-        admitted[place] = toAdmitted(row, places.length - 1 - index)
+      const positions = groups[Number(row.place) - 1]?.places ?? []
+      for (const [index, position] of positions.entries()) {
+        admitted[position] = toAdmitted(row, positions.length - 1 - index)
       }
     }
     return admitted
   })
 
-const groupsOf = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
+const getGroups = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
   const groups = new Map<string, Group>()
-  for (const [place, query] of queries.entries()) {
+  for (const [position, query] of queries.entries()) {
     const { dayStart, hash, minuteStart, version } = query
     const key = `${hash} ${version} ${minuteStart} ${dayStart}`
     const group = groups.get(key)
     if (group === undefined) {
-      groups.set(key, { places: [place], latest: query })
+      groups.set(key, { places: [position], latest: query })
     } else {
-      group.places.push(place)
+      group.places.push(position)
       group.latest = query
     }
   }
-  return [...groups].toSorted(byFirst).map(secondOf)
+  return [...groups].toSorted(byFirst).map(getSecond)
 }
 
 const byFirst = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
   one < other ? -1 : 1
 
-const secondOf = <Second>([, second]: readonly [unknown, Second]): Second => second
+const getSecond = <Second>([, second]: readonly [unknown, Second]): Second => second
 
 /** `later`: how many of the requests that were counted together came after this one. */
 const toAdmitted = (row: Row<"key.admit">, later: number): Admitted => ({
@@ -144,18 +144,18 @@ const admitV1 = (database: DatabaseService) => (queries: ReadonlyArray<AdmitV1Qu
   Effect.gen(function* () {
     const admitted: Array<AdmittedV1 | null> = queries.map(() => null)
     // One statement, but at the turn of a minute.
-    for (const [minuteStart, asked] of byMinute(queries)) {
+    for (const [minuteStart, batch] of byMinute(queries)) {
       const rows = yield* admitStatementV1.rows(database, {
-        ...toColumns(asked.map(([, query]) => toQueryElement(query))),
+        ...toColumns(batch.map(([, query]) => toQueryElement(query))),
         minuteStart,
       })
       const later = new Map<bigint, number>()
       for (const row of rows.toSorted((a, b) => Number(b.place - a.place))) {
-        const [place, query] = asked[Number(row.place) - 1] ?? []
-        if (place === undefined || query === undefined) continue
+        const [position, query] = batch[Number(row.place) - 1] ?? []
+        if (position === undefined || query === undefined) continue
         const behind = later.get(row.workspace_id) ?? 0
         if (row.counts) later.set(row.workspace_id, behind + 1)
-        admitted[place] = toAdmittedV1(row, query, behind)
+        admitted[position] = toAdmittedV1(row, query, behind)
       }
     }
     return admitted

@@ -2,7 +2,7 @@
 import type {
   BrokenLinkingGuard,
   Callback,
-  FirstShown,
+  FirstAnswer,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -101,7 +101,7 @@ const reconnectLinking = statement("reconnect_linking")
 // attempt, which may have ended meanwhile.
 
 const finishLinking = statement("finish_linking")
-const giveUpLinking = statement("give_up_linking")
+const abandonLinking = statement("give_up_linking")
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
 const getNumber = statement("linking.number")
 const getAttempt = statement("linking.get")
@@ -117,7 +117,7 @@ const broken = (guard: string | null | undefined): LinkingOutcome => ({
   guard: (guard as BrokenLinkingGuard | null | undefined) ?? "number",
 })
 
-const toBegun = (number: NewNumber, row: Row<"add_linking"> | undefined): LinkingOutcome =>
+const toStarted = (number: NewNumber, row: Row<"add_linking"> | undefined): LinkingOutcome =>
   row === undefined || row.number_id === null
     ? broken(row?.guard)
     : {
@@ -138,24 +138,24 @@ type NewNumber = Parameters<LinkingStore["addLinking"]>[0]
 
 export const linkingStore = (
   database: DatabaseService,
-  { tell }: DeliveriesQueued,
+  { notify }: DeliveriesQueued,
 ): LinkingStore => {
-  const told = (callback: Callback | null) => (callback === null ? Effect.void : tell)
+  const notifyFor = (callback: Callback | null) => (callback === null ? Effect.void : notify)
   const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
 
   return {
     addLinking(number, attempt, limit, claim) {
       const params = { ...toNewNumber(number, limit), ...toNewAttempt(attempt, claim) }
-      return Effect.map(addLinking.rows(database, params), ([row]) => toBegun(number, row))
+      return Effect.map(addLinking.rows(database, params), ([row]) => toStarted(number, row))
     },
     reconnect: Effect.fnUntraced(function* reconnect(workspaceId, numberId, attempt, claim) {
       const params = { workspaceId, numberId, ...toNewAttempt(attempt, claim) }
-      const [begun] = yield* reconnectLinking.rows(database, params)
-      if (begun === undefined || begun.guard !== null) return broken(begun?.guard)
+      const [started] = yield* reconnectLinking.rows(database, params)
+      if (started === undefined || started.guard !== null) return broken(started?.guard)
       const number = yield* numberOf(numberId)
       if (number === null) return broken("number")
       // As this commit left it, whatever has become of it since.
-      const { label, phone } = begun as FirstShown
+      const { label, phone } = started as FirstAnswer
       return { _tag: "Begun", number: { ...number, label, phone, status: "connecting" } }
     }),
     getLinking(numberId) {
@@ -167,19 +167,19 @@ export const linkingStore = (
       const params = { now, leaseUntil, limit, ...owned, ...toShareParams(query) }
       return claimAttempts.all(database, params, toClaimed)
     },
-    renewLinkings(held, leaseUntil) {
+    renewLinkings(leased, leaseUntil) {
       const params = {
-        ids: held.map(({ id }) => id),
-        leases: held.map(({ lease }) => lease),
+        ids: leased.map(({ id }) => id),
+        leases: leased.map(({ lease }) => lease),
         leaseUntil,
       }
       return Effect.map(renewAttempts.rows(database, params), toIds)
     },
     showLinking(id, lease, view, callback = null) {
       const params = { id, lease, ...toView(view), ...newCallback(callback) }
-      return Effect.tap(showAttempt.any(database, params), told(callback))
+      return Effect.tap(showAttempt.any(database, params), notifyFor(callback))
     },
-    linkingTaken(id, now) {
+    isLinkingClaimed(id, now) {
       return takeAttempt.any(database, { id, now })
     },
     linked: Effect.fnUntraced(function* linked(id, phone, now, reports = null) {
@@ -190,12 +190,12 @@ export const linkingStore = (
         ...toCallbackParams("connected", reports?.connected ?? null),
         ...toCallbackParams("disconnected", reports?.disconnected ?? null),
       })
-      yield* told(reports?.connected ?? null)
+      yield* notifyFor(reports?.connected ?? null)
       return ended === null ? null : yield* numberOf(Number(ended))
     }),
-    giveUpLinking(id, why, callback = null) {
+    abandonLinking(id, why, callback = null) {
       const params = { attempt: id, ...why, ...newCallback(callback) }
-      return Effect.tap(giveUpLinking.holds(database, params), told(callback))
+      return Effect.tap(abandonLinking.isTrue(database, params), notifyFor(callback))
     },
     lapsedLinkings(now, limit) {
       return lapsedAttempts.all(database, { now, limit }, toAttempt)

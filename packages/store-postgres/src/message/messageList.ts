@@ -1,5 +1,5 @@
 /** Lists of messages, newest first; `sql/statements/message-list.sql` has the statement of each kind of filter. */
-import { messageStatuses, pageOf, transitions } from "@messaging-service/core"
+import { messageStatuses, getPage, transitions } from "@messaging-service/core"
 import type {
   CallerScope,
   Message,
@@ -35,7 +35,7 @@ export const listMessages = (
 ): Effect.Effect<PageOf<Message>, StoreUnavailable> => {
   const { list, params } = listFor(scope, filter, page, now)
   return Effect.map(list.list(database, scope.workspaceId, params), (rows) =>
-    pageOf(rows.map(toMessage), page.limit),
+    getPage(rows.map(toMessage), page.limit),
   )
 }
 
@@ -84,11 +84,11 @@ export const listFor = (
   now: number,
 ) => {
   const { error, phone, reference, statuses } = filter
-  const wanted = statuses ?? messageStatuses
-  const queued = wanted.includes("queued")
-  const scheduled = wanted.includes("scheduled")
-  const ended = wanted.filter(isStored)
-  const numbers = numbersOf(scope, filter)
+  const requested = statuses ?? messageStatuses
+  const queued = requested.includes("queued")
+  const scheduled = requested.includes("scheduled")
+  const ended = requested.filter(isStored)
+  const numbers = findNumbers(scope, filter)
   const params = {
     workspaceId: scope.workspaceId,
     mode: scope.mode,
@@ -114,7 +114,7 @@ export const listFor = (
 }
 
 /** Which numbers' messages may be shown; null for those of the whole workspace. */
-const numbersOf = (
+const findNumbers = (
   { restriction }: CallerScope,
   { from }: MessageFilter,
 ): ReadonlyArray<NumberId> | null => {

@@ -1,5 +1,5 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
-import { modesSeenBy, movedByTick } from "@messaging-service/core"
+import { visibleModes, movedByTick } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceFacts,
@@ -28,7 +28,7 @@ import type {
   StoredAttempt,
   StoreUnavailable,
   TimelineQuery,
-  ToldAttempt,
+  TimelineDelivery,
   WebhookId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -125,7 +125,7 @@ export const acceptStatement = statement("accept_messages", { joinable: true })
 const acceptAll = (database: DatabaseService) =>
   Effect.fnUntraced(function* acceptBatch(acceptances: ReadonlyArray<Acceptance>) {
     const sorted = [...acceptances.entries()].toSorted(byNumber)
-    const params = toAcceptParams(sorted.map(secondOf), yield* sharedLockTimeout)
+    const params = toAcceptParams(sorted.map(getSecond), yield* sharedLockTimeout)
     const rows = yield* acceptStatement.rows(database, params)
     const outcomes: Array<AcceptanceOutcome> = []
     for (const [position, row] of rows.entries()) {
@@ -139,9 +139,9 @@ type Indexed<Value> = readonly [index: number, value: Value]
 const byNumber = ([, one]: Indexed<Acceptance>, [, other]: Indexed<Acceptance>): number =>
   one.numberId - other.numberId
 
-const secondOf = <Value>([, value]: Indexed<Value>): Value => value
+const getSecond = <Value>([, value]: Indexed<Value>): Value => value
 
-const numberOf = ({ numberId }: Acceptance): NumberId => numberId
+const toNumberId = ({ numberId }: Acceptance): NumberId => numberId
 
 // Ending messages. Each end also writes its event, the deliveries to webhook endpoints, its callback and
 // the refund of the allowance. Settling an attempt writes the same in a function of its own.
@@ -181,11 +181,11 @@ const toReport = (change: Pick<MessageChange, "callback" | "event"> | null) => (
 /** The messages of these rows; tells of deliveries. */
 const endedIds = (
   rows: Effect.Effect<ReadonlyArray<Row<"end_messages">>, StoreUnavailable>,
-  tell: Effect.Effect<void>,
+  notify: Effect.Effect<void>,
 ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> =>
   Effect.flatMap(rows, function tellAndMap(found) {
     const ids = new Set(found.map((row) => toMessageId(row.message_id)))
-    return found[0]?.queued === true ? Effect.as(tell, ids) : Effect.succeed(ids)
+    return found[0]?.queued === true ? Effect.as(notify, ids) : Effect.succeed(ids)
   })
 
 const endMessages = statement("end_messages", { joinable: true })
@@ -206,20 +206,20 @@ const toEndParams = (
 ): Params<"end_messages"> => {
   const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
   const first = new Map(changes.toReversed().map((change) => [change.message.id, change]))
-  const kept = changes.filter((one) => first.get(one.message.id) === one)
-  return { now, lockTimeout, ...toColumns(kept.map(toEndingElement)) }
+  const remaining = changes.filter((one) => first.get(one.message.id) === one)
+  return { now, lockTimeout, ...toColumns(remaining.map(toEndingElement)) }
 }
 
 /** Changes of one number, which wait for its lane together. */
 type LaneChanges = ReadonlyArray<MessageChange>
 
-const laneOf = ([first]: LaneChanges): NumberId | null => first?.message.from.id ?? null
+const findLane = ([first]: LaneChanges): NumberId | null => first?.message.from.id ?? null
 
 const byLane = (changes: ReadonlyArray<MessageChange>): ReadonlyArray<LaneChanges> => [
   ...Map.groupBy(changes, ({ message }) => message.from.id).values(),
 ]
 
-const endedOf = (all: ReadonlyArray<ReadonlySet<MessageId>>): ReadonlySet<MessageId> =>
+const toEnded = (all: ReadonlyArray<ReadonlySet<MessageId>>): ReadonlySet<MessageId> =>
   new Set(all.flatMap((ids) => [...ids]))
 
 /** To each caller what it ended itself: of several that end one message together, the first did. */
@@ -235,10 +235,10 @@ const share = (
 }
 
 /** Ends the changes of several numbers in one statement. */
-const endLanes = (database: DatabaseService, tell: Effect.Effect<void>) =>
+const endLanes = (database: DatabaseService, notify: Effect.Effect<void>) =>
   Effect.fnUntraced(function* endSome(lanes: ReadonlyArray<LaneChanges>) {
     const params = toEndParams(lanes.flat(), yield* sharedLockTimeout)
-    return yield* endedIds(endMessages.rows(database, params), tell)
+    return yield* endedIds(endMessages.rows(database, params), notify)
   })
 
 const nextId = statement("message.nextId", { joinable: true })
@@ -291,8 +291,8 @@ const loadAll = (database: DatabaseService) =>
     // Two batches that claim the same keys must take them in the same order, and no lane before.
     const sorted = [...queries.entries()].toSorted(byRank)
     const timeout = yield* sharedLockTimeout
-    const toAsked = ([, query]: Indexed<AcceptanceQuery>) => toJson(query, timeout)
-    const rows = yield* loadStatement.rows(database, { queries: sorted.map(toAsked) })
+    const toRequested = ([, query]: Indexed<AcceptanceQuery>) => toJson(query, timeout)
+    const rows = yield* loadStatement.rows(database, { queries: sorted.map(toRequested) })
     const facts: Array<AcceptanceFacts> = []
     for (const [position, [index, query]] of sorted.entries()) {
       facts[index] = toFacts(query, (rows[position]?.facts ?? {}) as Loaded)
@@ -301,7 +301,7 @@ const loadAll = (database: DatabaseService) =>
   })
 
 const byRank = ([, one]: Indexed<AcceptanceQuery>, [, other]: Indexed<AcceptanceQuery>): number => {
-  const [rank, otherRank] = [rankOf(one), rankOf(other)]
+  const [rank, otherRank] = [toRank(one), toRank(other)]
   return rank === otherRank ? 0 : rank < otherRank ? -1 : 1
 }
 
@@ -311,7 +311,7 @@ const iso = (at: number): string => new Date(at).toISOString()
 const toJson = (query: AcceptanceQuery, lockTimeout: number | null) => ({
   ...query,
   lockTimeout,
-  seen: modesSeenBy(query.mode),
+  seen: visibleModes(query.mode),
   now: iso(query.now),
   exactQuota: query.exactQuota && {
     ...query.exactQuota,
@@ -322,7 +322,7 @@ const toJson = (query: AcceptanceQuery, lockTimeout: number | null) => ({
   },
 })
 
-const rankOf = ({ exactQuota, idempotency }: AcceptanceQuery): string =>
+const toRank = ({ exactQuota, idempotency }: AcceptanceQuery): string =>
   `${exactQuota === null ? 0 : 1} ${idempotency?.keyId ?? 0} ${idempotency?.key ?? ""}`
 
 const toFacts = (query: AcceptanceQuery, loaded: Loaded): AcceptanceFacts => {
@@ -367,14 +367,14 @@ const toStoredAttempt = (row: Row<"message.attempts">): StoredAttempt => ({
   nextAttemptAt: millis(row.next_attempt_at),
 })
 
-const toToldAttempt = (row: Row<"message.deliveries">): ToldAttempt => ({
+const toToldAttempt = (row: Row<"message.deliveries">): TimelineDelivery => ({
   attemptedAt: row.attempted_at.getTime(),
   webhookId: idOrNull<WebhookId>(row.webhook_id),
   // Empty once its endpoint was erased.
   url: row.url === "" ? null : row.url,
   attempt: row.attempt,
   responseStatus: row.response_status,
-  error: row.error as ToldAttempt["error"],
+  error: row.error as TimelineDelivery["error"],
   durationMillis: Number(row.duration_millis),
   nextAttemptAt: millis(row.next_attempt_at),
 })
@@ -402,8 +402,8 @@ const timelineFacts = (database: DatabaseService) =>
     now,
     workspaceId,
   }: TimelineQuery) {
-    const asked = { id, workspaceId, now, mostAhead }
-    const facts = yield* messageTimeline.first(database, asked, toTimelineFacts)
+    const params = { id, workspaceId, now, mostAhead }
+    const facts = yield* messageTimeline.first(database, params, toTimelineFacts)
     if (facts === null) return null
     return {
       ...facts,
@@ -418,15 +418,15 @@ const toShownMessage = (row: Row<"message.get">) => ({
 })
 
 /** What a request that looks for its claim needs alone. */
-const claimOf = ({ idempotency }: AcceptanceQuery): string | null =>
+const findClaim = ({ idempotency }: AcceptanceQuery): string | null =>
   idempotency === null ? null : `${idempotency.keyId} ${idempotency.key}`
 
 /** What operators alone ask for. */
 const operatorReads = (
   database: DatabaseService,
 ): Pick<MessageStore, "found" | "search" | "timeline" | "waitingIds"> => ({
-  search: Effect.fnUntraced(function* search(...asked) {
-    const { ids, lookedUntil, next } = yield* searchMessages(database, ...asked)
+  search: Effect.fnUntraced(function* search(...params) {
+    const { ids, lookedUntil, next } = yield* searchMessages(database, ...params)
     const items = ids.length === 0 ? [] : yield* messagesByIds.all(database, { ids }, toMessage)
     return { items, next, lookedUntil }
   }),
@@ -455,21 +455,21 @@ const operatorReads = (
 
 export const messageStore = Effect.fnUntraced(function* (
   database: DatabaseService,
-  { tell }: DeliveriesQueued,
+  { notify }: DeliveriesQueued,
 ) {
-  const endSome = endLanes(database, tell)
+  const endSome = endLanes(database, notify)
   const endEach = (lanes: ReadonlyArray<LaneChanges>) =>
     Effect.map(endSome(lanes), (ids) => share(lanes, ids))
-  const endLane = yield* batched(endEach, batching(database), laneOf)
+  const endLane = yield* batched(endEach, batching(database), findLane)
   const store: MessageStore = {
-    loadAcceptance: yield* batched(loadAll(database), batching(database), claimOf),
-    accept: yield* batched(acceptAll(database), batching(database), numberOf),
+    loadAcceptance: yield* batched(loadAll(database), batching(database), findClaim),
+    accept: yield* batched(acceptAll(database), batching(database), toNumberId),
     insertRefused: Effect.fnUntraced(function* insertRefusedMessage(refused) {
       const id = yield* nextId.one(database, {}, (row) => toMessageId(row.id))
       const change = refused.ended(id)
       const queued = yield* insertRefused.value(database, toRefusedParams(change))
       if (queued === null) return null
-      if (queued) yield* tell
+      if (queued) yield* notify
       return change
     }),
     releaseClaim(claim) {
@@ -491,8 +491,8 @@ export const messageStore = Effect.fnUntraced(function* (
       const lanes = byLane(changes)
       if (lanes.length === 0) return Effect.succeed(new Set<MessageId>())
       return passesOver
-        ? Effect.map(batchOrSplit(lanes, endSome), ({ done }) => endedOf(done))
-        : Effect.map(Effect.forEach(lanes, endLane, { concurrency: "unbounded" }), endedOf)
+        ? Effect.map(batchOrSplit(lanes, endSome), ({ done }) => toEnded(done))
+        : Effect.map(Effect.forEach(lanes, endLane, { concurrency: "unbounded" }), toEnded)
     },
     expired(now, limit) {
       return expiredMessages.all(database, { now, limit }, toMessage)

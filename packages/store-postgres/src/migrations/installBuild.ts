@@ -6,7 +6,7 @@ import type { RunStatement } from "../database/Database.ts"
 import { statement } from "../database/Sql.ts"
 
 /** How long a build stays after a process last used it. */
-const keptMillis = 30 * 24 * 60 * 60_000
+const retentionMillis = 30 * 24 * 60 * 60_000
 
 const isInstalled = statement("migration.isInstalled")
 const usersOf = statement("migration.usersOf")
@@ -56,7 +56,7 @@ export const installBuild = Effect.fnUntraced(function* (
 /** Drops the builds that no process has used for a month. */
 export const dropUnusedBuilds = Effect.fnUntraced(function* (run: RunStatement, now: number) {
   const unused = yield* forgetUnused.in(run, {
-    before: now - keptMillis,
+    before: now - retentionMillis,
   })
   yield* drop(run, unused)
 })

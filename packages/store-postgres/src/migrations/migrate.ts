@@ -194,8 +194,8 @@ const makeTables = Effect.fnUntraced(function* (
 })
 
 /** Fails where a later version has made changes that this one cannot work with. */
-const refuseNewer = (applied: ReadonlyArray<Applied>, wanted: Schema, schema: string) => {
-  const latest = latestId(wanted)
+const refuseNewer = (applied: ReadonlyArray<Applied>, requested: Schema, schema: string) => {
+  const latest = latestId(requested)
   const tooNew = applied.findLast(({ oldest }) => oldest !== null && oldest > latest)
   return tooNew === undefined
     ? Effect.void
@@ -213,29 +213,29 @@ const refuseNewer = (applied: ReadonlyArray<Applied>, wanted: Schema, schema: st
 export const examineSchema = Effect.fnUntraced(function* (
   run: RunStatement,
   schema: string,
-  wanted: Schema,
+  requested: Schema,
   build: Build = thisBuild,
 ) {
   yield* checkGrants(run, schema, build)
   const [found] = yield* schemaState.in(run, { schema })
   const applied = found?.tables === true ? yield* appliedMigrations.in(run, {}) : null
-  if (applied !== null) yield* refuseNewer(applied, wanted, schema)
+  if (applied !== null) yield* refuseNewer(applied, requested, schema)
   return { hasSchema: found?.schema === true, applied }
 })
 
 /** The next migration that the database lacks. Null: it lacks none, the functions are installed too. */
-const prepare = (wanted: Schema, build: Build) =>
+const prepare = (requested: Schema, build: Build) =>
   inLockedTransaction(
     Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
-      const { applied, hasSchema } = yield* examineSchema(run, schema, wanted, build)
+      const { applied, hasSchema } = yield* examineSchema(run, schema, requested, build)
       if (!hasSchema) yield* run(`create schema if not exists "${schema}"`)
       if (applied === null) {
-        yield* makeTables(run, wanted, now)
+        yield* makeTables(run, requested, now)
       } else {
-        const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
+        const missing = requested.migrations.find(({ id }) => !applied.some((one) => one.id === id))
         if (missing !== undefined) return missing
       }
-      yield* installBuild(run, schema, build, latestId(wanted), now)
+      yield* installBuild(run, schema, build, latestId(requested), now)
       yield* dropUnusedBuilds(run, now)
       return null
     }),
@@ -256,7 +256,7 @@ const applyInTransaction = (migration: Migration, lockTimeout: number) =>
 const concurrently = /^\s*(create|drop) index concurrently (?:if (?:not )?exists )?(\w+)/
 
 /** Waits for transactions and blocks none. Drops first what an earlier, interrupted try left. */
-const applyConcurrently = (migration: Migration, index: string, isMade: boolean) =>
+const applyConcurrently = (migration: Migration, index: string, isCreated: boolean) =>
   inLockedSession(
     Effect.fnUntraced(function* (run, now, schema) {
       if (yield* isApplied(run, migration)) return
@@ -265,7 +265,7 @@ const applyConcurrently = (migration: Migration, index: string, isMade: boolean)
         name: index,
       })
       if (left?.valid === false) yield* run(`drop index concurrently "${index}"`)
-      if ((left?.valid === true) !== isMade) yield* run(migration.sql)
+      if ((left?.valid === true) !== isCreated) yield* run(migration.sql)
       yield* record(run, migration, now)
     }),
   )
@@ -293,10 +293,10 @@ const apply = (migration: Migration) =>
  * Makes what is missing, for which the role must have the right. A role that finds everything needs only the
  * grants to work with it.
  */
-export const migrate = (wanted: Schema, build: Build = thisBuild) =>
+export const migrate = (requested: Schema, build: Build = thisBuild) =>
   Effect.gen(function* () {
     for (;;) {
-      const missing = yield* prepare(wanted, build)
+      const missing = yield* prepare(requested, build)
       if (missing === null) return
       yield* apply(missing)
     }

@@ -1,9 +1,9 @@
 /** Numbers, each with its lane. */
-import { changedPacing, holdsAllNumbers, isSameNumber } from "@messaging-service/core"
+import { changedPacing, ownsAllNumbers, isSameNumber } from "@messaging-service/core"
 import type {
   ConnectionFacts,
   ConnectionReport,
-  KeptReport,
+  StoredReport,
   NumberChange,
   NumberId,
   NumberSettings,
@@ -45,13 +45,13 @@ const reportConnections =
 
 type ConnectionRow = Row<"number.connections">
 
-const toReport = (row: ConnectionRow): KeptReport | null =>
+const toReport = (row: ConnectionRow): StoredReport | null =>
   row.report_state === null || row.report_since === null || row.report_at === null
     ? null
     : {
         numberId: toNumber(row).id,
-        state: row.report_state as KeptReport["state"],
-        reason: row.report_reason as KeptReport["reason"],
+        state: row.report_state as StoredReport["state"],
+        reason: row.report_reason as StoredReport["reason"],
         since: row.report_since.getTime(),
         lastSeenAt: millis(row.report_last_seen_at),
         reconnects: row.report_reconnects ?? 0,
@@ -81,7 +81,7 @@ const toFacts = (row: ConnectionRow): ConnectionFacts => ({
   isDisabled: row.is_disabled,
   isSending: row.is_sending,
   firstDueAt: millis(row.first_due_at),
-  restsUntil: millis(row.hold_until),
+  pacedUntil: millis(row.hold_until),
   limitedUntil: millis(row.limited_until),
   noRoomUntil: millis(row.no_room_until),
 })
@@ -158,7 +158,7 @@ const toChange = (
 
 export const numberStore = (
   database: DatabaseService,
-  { tell }: DeliveriesQueued,
+  { notify }: DeliveriesQueued,
 ): NumberStore => ({
   insert: (number, pacing = null) =>
     Effect.flatMap(
@@ -176,7 +176,7 @@ export const numberStore = (
         const same = rows.map(toNumber).find((one) => isSameNumber(one, number))
         if (same !== undefined) return { _tag: "Exists", id: same.id }
         const kept = rows.map(() => ({ removed: false }))
-        if (holdsAllNumbers(kept, limit)) return { _tag: "Full" }
+        if (ownsAllNumbers(kept, limit)) return { _tag: "Full" }
         const [row] = yield* insertNumber.in(run, toNewNumber(number, pacing))
         return row === undefined
           ? yield* Effect.die(new Error(`no workspace ${number.workspaceId}`))
@@ -216,10 +216,10 @@ export const numberStore = (
         { number: id, status, phone: phone ?? null, now, reason, ...newCallback(callback) },
         toNumber,
       ),
-      callback === null ? Effect.void : tell,
+      callback === null ? Effect.void : notify,
     ),
   connection: readConnection(database),
   connections: listConnections(database),
   reportConnections: reportConnections(database),
-  remove: (workspaceId, id, now) => remove.holds(database, { workspaceId, id, now }),
+  remove: (workspaceId, id, now) => remove.isTrue(database, { workspaceId, id, now }),
 })

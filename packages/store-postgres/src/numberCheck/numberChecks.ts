@@ -88,11 +88,11 @@ export const numberCheckStore = (database: DatabaseService): NumberCheckStore =>
         : { _tag: "Made", id: Number(row.id) as NumberCheckId },
     )
   },
-  get(seen, id) {
-    return getCheck.first(database, { ...seen, id }, toCheck)
+  get(scope, id) {
+    return getCheck.first(database, { ...scope, id }, toCheck)
   },
-  list(seen, page) {
-    return listChecks.page(database, seen.workspaceId, { ...seen, ...page }, toCheck)
+  list(scope, page) {
+    return listChecks.page(database, scope.workspaceId, { ...scope, ...page }, toCheck)
   },
   results(id, statuses, page) {
     return listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult)
@@ -104,14 +104,14 @@ export const numberCheckStore = (database: DatabaseService): NumberCheckStore =>
   settle(settlement, now) {
     const { id, lease } = settlement
     return settlement._tag === "Answered"
-      ? answerCheck.holds(database, {
+      ? answerCheck.isTrue(database, {
           id,
           lease,
           phones: settlement.answers.map(({ phone }) => phone),
           statuses: settlement.answers.map(({ status }) => status),
           now,
         })
-      : tryAgain.holds(database, {
+      : tryAgain.isTrue(database, {
           id,
           lease,
           due: settlement.notBefore ?? now,

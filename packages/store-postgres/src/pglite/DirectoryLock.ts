@@ -17,7 +17,7 @@ const isBusy = (cause: unknown): boolean =>
   cause instanceof Error && "errcode" in cause && cause.errcode === busyCode
 
 /** Those of this very process. */
-const heldHere = new Set<string>()
+const ownedHere = new Set<string>()
 
 /**
  * Locks the directory for as long as the scope is open; fails when it is in use. The lock is a file next
@@ -26,34 +26,34 @@ const heldHere = new Set<string>()
 export const lockDirectory = (
   directory: string,
 ): Effect.Effect<void, StoreUnavailable, Scope.Scope> => {
-  const place = resolve(directory)
+  const path = resolve(directory)
   return Effect.asVoid(
     Effect.acquireRelease(
       Effect.tryPromise({
-        try: () => acquire(place),
+        try: () => acquire(path),
         catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
       }),
       (lock) =>
         Effect.sync(() => {
-          heldHere.delete(place)
+          ownedHere.delete(path)
           lock.close()
         }),
     ),
   )
 }
 
-const acquire = async (place: string): Promise<DatabaseSync> => {
-  await mkdir(dirname(place), { recursive: true })
+const acquire = async (path: string): Promise<DatabaseSync> => {
+  await mkdir(dirname(path), { recursive: true })
   // SQLite serves only for its lock. Loaded here alone: Node 22 calls it experimental each time that it is loaded.
   const { DatabaseSync } = await import("node:sqlite")
-  const lock = new DatabaseSync(`${place}.exclusive`)
+  const lock = new DatabaseSync(`${path}.exclusive`)
   try {
     lock.exec("pragma locking_mode = exclusive; begin exclusive")
   } catch (cause) {
     lock.close()
-    const holder = heldHere.has(place) ? "this process" : "another process"
-    throw isBusy(cause) ? new Error(`the directory is in use by ${holder}: ${place}`) : cause
+    const holder = ownedHere.has(path) ? "this process" : "another process"
+    throw isBusy(cause) ? new Error(`the directory is in use by ${holder}: ${path}`) : cause
   }
-  heldHere.add(place)
+  ownedHere.add(path)
   return lock
 }

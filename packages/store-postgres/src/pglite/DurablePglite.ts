@@ -27,7 +27,7 @@ interface FilesByDescriptor {
 
 type InstantiateWasm = (imports: { readonly env: object }, done: unknown) => object
 
-const errnoOf = (cause: unknown): number | undefined =>
+const findErrno = (cause: unknown): number | undefined =>
   typeof cause === "object" && cause !== null && "name" in cause && cause.name === "ErrnoError"
     ? Number((cause as { readonly errno?: unknown }).errno)
     : undefined
@@ -36,8 +36,8 @@ const errnoOf = (cause: unknown): number | undefined =>
 const noSpace = 51
 
 /** What a failure says; an error of Emscripten's file system has a number alone. */
-export const wordsOf = (cause: unknown): string => {
-  const errno = errnoOf(cause)
+export const describe = (cause: unknown): string => {
+  const errno = findErrno(cause)
   if (errno === noSpace) return "No space left on device"
   return errno === undefined ? String(cause) : `the file system failed with error ${errno}`
 }
@@ -72,7 +72,7 @@ export class DurableNodeFS extends NodeFS {
         const file = files.getStreamChecked(descriptor)
         return sync(started.NODEFS as unknown as NodeFiles, file, fdatasyncSync)
       } catch (cause) {
-        const errno = errnoOf(cause)
+        const errno = findErrno(cause)
         if (errno === undefined) throw cause
         return -errno
       }
@@ -125,12 +125,12 @@ const endAtDeath = (database: PGlite, onDeath: (cause: unknown) => void): void =
       throw cause
     }
   }
-  const functions = module as unknown as Record<string, (...given: Array<number>) => unknown>
+  const functions = module as unknown as Record<string, (...args: Array<number>) => unknown>
   for (const name of betweenAttempts) {
     const real = functions[name]
-    functions[name] = (...given) => {
+    functions[name] = (...args) => {
       if (death !== undefined) throw death.cause
-      return real?.(...given)
+      return real?.(...args)
     }
   }
 }

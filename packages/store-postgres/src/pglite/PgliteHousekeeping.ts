@@ -11,7 +11,7 @@ const longestWalBytes = 64 * 1024 * 1024
 
 /** A database that is seldom written to recovers quickly too, and is left alone where there is next to nothing to do. */
 const longestWalMillis = 5 * 60_000
-const leastWalBytes = 64 * 1024
+const minWalBytes = 64 * 1024
 
 const walBytes = `select (pg_current_wal_insert_lsn() - redo_lsn)::float8 as bytes
 from pg_control_checkpoint()`
@@ -59,7 +59,7 @@ export class PgliteHousekeeping {
     }
     const [row] = await this.#exec(walBytes)
     const bytes = Number(row?.["bytes"])
-    const isLate = now - this.#checkpointAt >= longestWalMillis && bytes >= leastWalBytes
+    const isLate = now - this.#checkpointAt >= longestWalMillis && bytes >= minWalBytes
     if (bytes < longestWalBytes && !isLate) return
     this.#checkpointAt = now
     await this.#exec("checkpoint")

@@ -45,7 +45,7 @@ const readyForQuery = 0x5a
 const failedTransaction = 0x45
 
 /** The session's status, which ends the answer to a whole turn. */
-const statusOf = (answer: Uint8Array): number | undefined =>
+const getStatus = (answer: Uint8Array): number | undefined =>
   answer.at(-6) === readyForQuery ? answer.at(-1) : undefined
 
 interface Withheld {
@@ -72,7 +72,7 @@ export class PgliteSession {
   #isAbandoned = false
   #isWorking = false
   /** How many turns there have been. */
-  turns = 0
+  exchanges = 0
 
   /** Withholds answers until they are synced, unless the database lies in memory. */
   constructor(database: PGlite, answer: Answer, withholds: boolean) {
@@ -157,13 +157,13 @@ export class PgliteSession {
   }
 
   async #turn(connection: number, bytes: Uint8Array): Promise<void> {
-    this.turns++
+    this.exchanges++
     this.#waiting.delete(connection)
     // Should this turn begin a transaction, its answer must not overtake that one.
     if (this.#withheld.some((each) => each.connection === connection)) await this.#flush()
     const answer = await this.#run(bytes)
     this.#owner = this.#database.isInTransaction() ? connection : undefined
-    this.#isFailed = this.#owner !== undefined && statusOf(answer) === failedTransaction
+    this.#isFailed = this.#owner !== undefined && getStatus(answer) === failedTransaction
     // Inside a transaction the client has to go on; what it sees there it answers for only at the end.
     if (this.#owner === undefined && this.#withholds) {
       this.#withheld.push({ connection, bytes: answer })
@@ -189,7 +189,7 @@ export class PgliteSession {
     const flushed = this.#withheld
     this.#withheld = []
     const answer = await this.#run(runFlush)
-    if (answer[0] === errorResponse || statusOf(answer) === undefined) {
+    if (answer[0] === errorResponse || getStatus(answer) === undefined) {
       throw new Error(`a sync of the embedded database failed: ${Buffer.from(answer).toString()}`)
     }
     for (const { bytes, connection } of flushed) this.#answer(connection, bytes)

@@ -52,7 +52,7 @@ export class PgliteThread {
   readonly #connections = new Map<number, PgliteConnection>()
   #lastConnection = 0
   /** Since when it has been asked without any answer. */
-  #askedAt: number | undefined
+  #requestedAt: number | undefined
   /** Why it ended, once it has. */
   #reason: string | undefined
   /** Hears of housekeeping that failed. */
@@ -75,13 +75,13 @@ export class PgliteThread {
       this.#worker.once("exit", (code) => {
         clearInterval(watch)
         this.#reason = saidReason ?? `its thread ended with ${code}`
-        for (const connection of this.#connections.values()) connection.destroy(this.#gone())
+        for (const connection of this.#connections.values()) connection.destroy(this.#closedError())
         resolve(this.#reason)
       })
     })
     this.opened = new Promise((resolve, reject) => {
       this.#worker.on("message", (message: FromThread) => {
-        this.#askedAt = undefined
+        this.#requestedAt = undefined
         switch (message.kind) {
           case "open":
             this.#isOpen = true
@@ -112,7 +112,7 @@ export class PgliteThread {
     const id = ++this.#lastConnection
     const connection = new PgliteConnection({
       turn: (bytes) => {
-        this.#askedAt ??= performance.now()
+        this.#requestedAt ??= performance.now()
         this.#send({ kind: "turn", connection: id, bytes }, [bytes.buffer])
       },
       released: () => {
@@ -121,7 +121,7 @@ export class PgliteThread {
       },
     })
     this.#connections.set(id, connection)
-    if (!this.isOpen) connection.destroy(this.#gone())
+    if (!this.isOpen) connection.destroy(this.#closedError())
     return connection
   }
 
@@ -137,13 +137,13 @@ export class PgliteThread {
     if (this.#reason === undefined) this.#worker.postMessage(message, transfer)
   }
 
-  #gone(): Error {
+  #closedError(): Error {
     return new Error(`the embedded database is not open: ${this.#reason ?? "it is about to be"}`)
   }
 
   /** Where it spins, no timer of its own fires. */
   #endWhenSilent(): void {
-    if (this.#askedAt === undefined) return
-    if (performance.now() - this.#askedAt > longestSilenceMillis) void this.#worker.terminate()
+    if (this.#requestedAt === undefined) return
+    if (performance.now() - this.#requestedAt > longestSilenceMillis) void this.#worker.terminate()
   }
 }

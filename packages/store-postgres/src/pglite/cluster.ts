@@ -28,7 +28,7 @@ const syncTree = async (directory: string): Promise<void> => {
  * where that file is left, the database is made again from the start, since nothing can be in it yet.
  * Returns what to do once it is made, unless it was there: PGlite copies a new cluster into place without any sync.
  */
-export const beginCluster = async (dataDir: string): Promise<(() => Promise<void>) | undefined> => {
+export const startCluster = async (dataDir: string): Promise<(() => Promise<void>) | undefined> => {
   const directory = resolve(dataDir)
   const marker = `${directory}.making`
   if (await exists(marker)) await rm(directory, { recursive: true, force: true })

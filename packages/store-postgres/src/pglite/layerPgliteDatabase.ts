@@ -4,7 +4,7 @@ import { Effect, Layer, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ConnectionPool } from "../database/Connection.ts"
 import { Database, fromConnections, inRealTime, ownConnections } from "../database/Database.ts"
-import { NotOpen, sqlErrorOf } from "../database/HostPool.ts"
+import { NotOpen, toSqlError } from "../database/HostPool.ts"
 import { lockDirectory } from "./DirectoryLock.ts"
 import type { PgliteThread, ThreadOptions } from "./PgliteThread.ts"
 
@@ -89,7 +89,7 @@ const whileOpen = (
   pool: ConnectionPool,
   { ended, isOpen }: { readonly isOpen: () => boolean; readonly ended: () => string },
 ): ConnectionPool => {
-  const refused = Effect.suspend(() => Effect.fail(sqlErrorOf(new NotOpen({ because: ended() }))))
+  const refused = Effect.suspend(() => Effect.fail(toSqlError(new NotOpen({ because: ended() }))))
   const ifOpen = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.suspend((): Effect.Effect<A, E | SqlError, R> => (isOpen() ? effect : refused))
   const { get, use } = pool
@@ -108,14 +108,14 @@ export const layerPgliteDatabase = (
     Database,
     Effect.gen(function* () {
       yield* locked(options)
-      const kept = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
+      const opened = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
       const pool = yield* ownConnections(
-        { stream: kept.connect, username: "postgres", database: "postgres", prepare: false },
+        { stream: opened.connect, username: "postgres", database: "postgres", prepare: false },
         maxConnections,
       )
       // A statement under way there cannot be called off: it is waited for like any other.
       const limits = { acquireMillis, statementMillis, listMillis: statementMillis }
-      return yield* fromConnections(whileOpen(pool, kept), limits, {
+      return yield* fromConnections(whileOpen(pool, opened), limits, {
         ...options,
         joinable: false,
       })

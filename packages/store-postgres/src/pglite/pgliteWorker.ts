@@ -4,11 +4,11 @@
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { planning } from "../database/Connection.ts"
-import { DurableNodeFS, openDurable, wordsOf } from "./DurablePglite.ts"
+import { DurableNodeFS, openDurable, describe } from "./DurablePglite.ts"
 import { PgliteHousekeeping } from "./PgliteHousekeeping.ts"
 import { PgliteSession } from "./PgliteSession.ts"
 import type { FromThread, ThreadOptions, ToThread } from "./PgliteThread.ts"
-import { beginCluster, packedCluster } from "./cluster.ts"
+import { startCluster, packedCluster } from "./cluster.ts"
 
 const { dataDir, housekeepingMillis } = workerData as ThreadOptions
 
@@ -25,12 +25,12 @@ const onLog = (line: string) => {
 
 /** Ends this thread in the same turn: what is in the memory of a dead backend must not reach the disk. */
 const die = (cause: unknown): never => {
-  post({ kind: "died", reason: lastWords ?? wordsOf(cause) })
+  post({ kind: "died", reason: lastWords ?? describe(cause) })
   process.exit(1)
 }
 
 const opened = async () => {
-  const made = dataDir === undefined ? undefined : await beginCluster(dataDir)
+  const made = dataDir === undefined ? undefined : await startCluster(dataDir)
   const files = dataDir === undefined ? undefined : new DurableNodeFS(dataDir)
   const packed = made === undefined ? undefined : await packedCluster()
   const database = await openDurable({ files, onDeath: die, onLog, packed })
@@ -44,10 +44,10 @@ const opened = async () => {
 const keepHouse = (session: PgliteSession) => {
   const housekeeping = new PgliteHousekeeping((text) => session.exec(text), performance.now())
   let failure: string | undefined
-  let turns = session.turns
+  let exchanges = session.exchanges
   const round = async () => {
-    if (session.turns > turns) {
-      turns = session.turns
+    if (session.exchanges > exchanges) {
+      exchanges = session.exchanges
       try {
         await housekeeping.run(performance.now())
         failure = undefined

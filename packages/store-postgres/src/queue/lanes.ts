@@ -31,7 +31,7 @@ import { inRealTime } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
-import { hostLine, maximumOf } from "../database/HostPool.ts"
+import { hostLine, getMaximum } from "../database/HostPool.ts"
 import { defaultSchema, workChannel } from "../database/Schema.ts"
 import { toMessage } from "../message/toMessage.ts"
 import { toChangeElement, toMessageId } from "../message/messages.ts"
@@ -40,10 +40,10 @@ import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 
 // What the lanes of numbers keep in columns: pacing, and the shards and shares that a claim keeps to.
 
-export const toPacing = (places: ReadonlyArray<number | null> | null): Pacing | null => {
-  if (places === null) return null
-  const [minIntervalMillis, jitterMillis, minute, hour, recipients] = places.map(
-    (place) => place ?? null,
+export const toPacing = (values: ReadonlyArray<number | null> | null): Pacing | null => {
+  if (values === null) return null
+  const [minIntervalMillis, jitterMillis, minute, hour, recipients] = values.map(
+    (value) => value ?? null,
   )
   return {
     minIntervalMillis: minIntervalMillis ?? null,
@@ -179,7 +179,10 @@ const toSettlementElement = (one: Settlement): Element<"settle_attempts"> => ({
   ...toChangeElement(one._tag === "Ended" ? one.change : null),
 })
 
-export const laneQueue = (database: DatabaseService, { tell }: DeliveriesQueued): LaneQueue => ({
+export const laneQueue = (
+  database: DatabaseService,
+  { notify: report }: DeliveriesQueued,
+): LaneQueue => ({
   claim(query) {
     return Effect.map(claimLanes.rows(database, toClaimParams(query)), toTurns)
   },
@@ -203,17 +206,17 @@ export const laneQueue = (database: DatabaseService, { tell }: DeliveriesQueued)
         now,
         lockTimeout: `${lockTimeoutMillis}ms`,
       })
-      return Effect.tap(rows, ([first]) => (first?.queued === true ? tell : Effect.void))
+      return Effect.tap(rows, ([first]) => (first?.queued === true ? report : Effect.void))
     }
     return settlements.length === 0
       ? Effect.succeed(toSettled({ done: [], blockedByLock: [] }))
       : Effect.map(batchOrSplit(settlements, settleSome), toSettled)
   },
   pause(numberId, pause, now) {
-    return control.holds(database, toControl({ numberId, pause, now }))
+    return control.isTrue(database, toControl({ numberId, pause, now }))
   },
   resume(numberId, now) {
-    return control.holds(database, toControl({ numberId, now, resume: true }))
+    return control.isTrue(database, toControl({ numberId, now, resume: true }))
   },
 })
 
@@ -281,11 +284,11 @@ export const dueWork = (database: DatabaseService): DueWork => ({
   earliestDue() {
     return earliest.one(database, {}, toEarliest)
   },
-  workload(now, places) {
+  workload(now, capacity) {
     const params = {
       now,
-      most: shared.map((work) => places?.[work].share.most ?? endless),
-      whole: shared.map((work) => places?.[work].whole ?? endless),
+      most: shared.map((work) => capacity?.[work].share.most ?? endless),
+      whole: shared.map((work) => capacity?.[work].whole ?? endless),
     }
     return workload.one(database, params, toWorkload)
   },
@@ -381,7 +384,7 @@ const makeWakeUp = Effect.fnUntraced(function* wakeUp(options: DatabaseOptions) 
   }).pipe(Effect.scoped)
 
   // The only connection of a pool is for statements: without a line, loops look by themselves.
-  if (pool === undefined || maximumOf(pool) > 1) {
+  if (pool === undefined || getMaximum(pool) > 1) {
     yield* connected.pipe(
       Effect.ignore,
       Effect.andThen(Effect.sleep(reconnectMillis)),
@@ -391,7 +394,7 @@ const makeWakeUp = Effect.fnUntraced(function* wakeUp(options: DatabaseOptions) 
     )
   }
 
-  const tellOthers = (work: Work) => {
+  const reportOthers = (work: Work) => {
     toSay.add(work)
     return something.open
   }
@@ -404,7 +407,7 @@ const makeWakeUp = Effect.fnUntraced(function* wakeUp(options: DatabaseOptions) 
         joined === null
           ? Effect.andThen(
               local.wake(work),
-              Effect.suspend(() => tellOthers(work)),
+              Effect.suspend(() => reportOthers(work)),
             )
           : Effect.ignore(joined.notify(work))
       return Effect.flatMap(JoinedTransaction, wakeNowOrOnCommit)

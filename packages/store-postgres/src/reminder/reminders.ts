@@ -99,7 +99,7 @@ const toAdvance = (run: ReminderRun) => ({
 const insertReminder = statement("insert_reminder")
 const getReminder = statement("reminder.get")
 const reminderToRun = statement("reminder.toRun")
-const madeReminder = statement("reminder.made")
+const createdReminder = statement("reminder.made")
 const listOfAllModes = statement("reminder.listOfAllModes")
 const listOfAllModesByActivity = statement("reminder.listOfAllModesByActivity")
 const listOfMode = statement("reminder.list")
@@ -169,8 +169,8 @@ export const reminderStore = (database: DatabaseService): ReminderStore => ({
       previousNumberId: idOrNull<NumberId>(row.previous_number_id),
     }))
   },
-  made(id) {
-    return madeReminder.first(database, { id }, toMadeReminder)
+  created(id) {
+    return createdReminder.first(database, { id }, toMadeReminder)
   },
   list({ mode, restriction, workspaceId }, { active }, page) {
     const params = { workspaceId, mode, restriction, active, ...page }

@@ -18,7 +18,7 @@ import { toReminder } from "../reminder/reminders.ts"
 
 const readEpoch = statement("restore.epoch")
 /** Everything that a store which went back in time must not do by itself any more, in one commit. */
-const beginEpoch = statement("begin_epoch")
+const startEpoch = statement("begin_epoch")
 const countHeld = statement("restore.counts")
 const listHeld = statement("restore.list")
 const findHeld = statement("restore.messages")
@@ -46,9 +46,9 @@ export const restoreStore = (database: DatabaseService): RestoreStore => ({
     epoch: Number(row?.epoch ?? 1),
     hasAccepted: row?.hasAccepted === true,
   })),
-  beginEpoch(command) {
+  startEpoch(command) {
     const { schema } = database
-    return beginEpoch.value(database, { ...command, schema, tables: relations, step: idsSkipped })
+    return startEpoch.value(database, { ...command, schema, tables: relations, step: idsSkipped })
   },
   heldCounts: countHeld.all(database, {}, toCounts),
   listHeld(workspaceId, page) {
@@ -80,6 +80,6 @@ export const restoreStore = (database: DatabaseService): RestoreStore => ({
       : Effect.succeed(null)
   },
   isHeld(id) {
-    return isHeldMessage.holds(database, { id })
+    return isHeldMessage.isTrue(database, { id })
   },
 })

@@ -3,8 +3,8 @@ import { shardCount } from "@messaging-service/core"
 import type {
   Exchanged,
   Fence,
-  HeldShard,
-  KeptSession,
+  ShardLease,
+  StoredSession,
   KeyChange,
   LiveWorker,
   LoggedIn,
@@ -55,8 +55,8 @@ const exchangeWithin = Effect.fnUntraced(function* exchangeWithin(
     })
     if (other?.held === true) return "phone_of_another_number"
   }
-  const asked = { numberId, before, credentials }
-  const [row] = yield* exchange.in(run, asked)
+  const params = { numberId, before, credentials }
+  const [row] = yield* exchange.in(run, params)
   if (row?.written !== true) return false
   if (account !== null) {
     yield* control.in(run, toControl({ numberId, now, linked: true }))
@@ -69,14 +69,14 @@ const listKept = statement("session.list")
 const getCredentials = statement("session.credentials")
 const getKeys = statement("session.keys")
 
-const toKept = (row: Row<"session.list">): KeptSession => ({
+const toKept = (row: Row<"session.list">): StoredSession => ({
   numberId: Number(row.number_id) as NumberId,
-  platform: row.platform as KeptSession["platform"],
-  status: row.status as KeptSession["status"],
+  platform: row.platform as StoredSession["platform"],
+  status: row.status as StoredSession["status"],
   removed: row.removed,
   leavingSince: millis(row.leaving_at),
-  pauseReason: row.pause_reason as KeptSession["pauseReason"],
-  reason: row.status_reason as KeptSession["reason"],
+  pauseReason: row.pause_reason as StoredSession["pauseReason"],
+  reason: row.status_reason as StoredSession["reason"],
   proxy: row.proxy_url,
 })
 
@@ -131,14 +131,14 @@ const writeTogether = (database: DatabaseService) =>
       }
       const first = [...ofNumbers.values()]
       const rows = yield* writeSessions.rows(database, toWriteParams(first))
-      first.forEach((one, place) => isWritten.set(one, rows[place]?.written === true))
+      first.forEach((one, index) => isWritten.set(one, rows[index]?.written === true))
       left = left.filter((one) => !isWritten.has(one))
     }
     return writes.map((one) => isWritten.get(one) === true)
   })
 
 /** A write with more keys goes alone: hundreds are made when a device is new. */
-const mostKeysTogether = 50
+const maxKeysTogether = 50
 
 const leave = statement("session.leave")
 const wipe = statement("session.wipe")
@@ -164,8 +164,8 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
     },
     write(numberId, credentials, keys, now, by) {
       const one = { numberId, credentials, keys, now, fence: by }
-      return keys.length > mostKeysTogether
-        ? writeSessions.holds(database, toWriteParams([one]))
+      return keys.length > maxKeysTogether
+        ? writeSessions.isTrue(database, toWriteParams([one]))
         : writeOne(one)
     },
     replace(numberId, credentials, keys, now, by) {
@@ -182,8 +182,8 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
     exchange(numberId, before, credentials, keys, now, account = null) {
       return database.transaction("session.exchange", (run) =>
         Effect.gen(function* exchangeWithKeys() {
-          const asked = { numberId, before, credentials, account, now }
-          const done = yield* exchangeWithin(run, asked)
+          const params = { numberId, before, credentials, account, now }
+          const done = yield* exchangeWithin(run, params)
           if (done === true && keys.length > 0) {
             const added = { numberId, credentials: null, keys, now, fence: null }
             yield* writeSessions.in(run, toWriteParams([added]))
@@ -193,13 +193,13 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
       )
     },
     trim(numberId, type, most, by) {
-      return trim.holds(database, { numberId, type, most, ...toFence(by) })
+      return trim.isTrue(database, { numberId, type, most, ...toFence(by) })
     },
     markLeaving(numberId, now, by) {
-      return leave.holds(database, { numberId, now, ...toFence(by) })
+      return leave.isTrue(database, { numberId, now, ...toFence(by) })
     },
     wipe(numberId, by) {
-      return wipe.holds(database, { numberId, ...toFence(by) })
+      return wipe.isTrue(database, { numberId, ...toFence(by) })
     },
   }
   return store
@@ -211,9 +211,9 @@ const joinWorkers = statement("shard.join")
 const beatOnce = statement("shard.beat")
 const endWorkers = statement("shard.end")
 const takeShards = statement("shard.take")
-const giveShards = statement("shard.give")
+const releaseShards = statement("shard.give")
 const leaveShards = statement("shard.leave")
-const holderOf = statement("shard.holder")
+const findOwner = statement("shard.holder")
 const allHolders = statement("shard.holders")
 
 const counted = (shards: ReadonlyArray<bigint>): ReadonlyArray<number> => {
@@ -226,13 +226,13 @@ const toTable = (row: Row<"shard.beat">): ShardTable => {
   const linked = counted(row.linked)
   const linking = counted(row.linking)
   return {
-    workers: row.workers.map((id, place) => ({
+    workers: row.workers.map((id, index) => ({
       id: Number(id) as WorkerId,
-      most: Number(row.most[place]),
-      beat: Number(row.beats[place]),
+      most: Number(row.most[index]),
+      beat: Number(row.beats[index]),
     })),
-    shards: row.holders.map((holder, shard) => ({
-      workerId: holder === 0n ? null : (Number(holder) as WorkerId),
+    shards: row.holders.map((owner, shard) => ({
+      workerId: owner === 0n ? null : (Number(owner) as WorkerId),
       term: Number(row.terms[shard]),
       linked: linked[shard] ?? 0,
       linking: linking[shard] ?? 0,
@@ -240,7 +240,7 @@ const toTable = (row: Row<"shard.beat">): ShardTable => {
   }
 }
 
-const toHeldShard = (row: Row<"shard.take">): HeldShard => ({
+const toHeldShard = (row: Row<"shard.take">): ShardLease => ({
   shard: row.shard as Shard,
   term: Number(row.term),
 })
@@ -250,7 +250,7 @@ const toSilentElement = ({ beat, id }: Pick<LiveWorker, "beat" | "id">): Element
   beats: beat,
 })
 
-const toHeldElement = ({ shard, term }: HeldShard): Element<"shard.give"> => ({
+const toHeldElement = ({ shard, term }: ShardLease): Element<"shard.give"> => ({
   shards: shard,
   terms: term,
 })
@@ -268,14 +268,14 @@ export const shardLeases = (database: DatabaseService): ShardLeases => ({
   takeShards(id, shards) {
     return takeShards.all(database, { id, shards }, toHeldShard)
   },
-  giveShards(id, held) {
-    return giveShards.run(database, { id, ...toColumns(held.map(toHeldElement)) })
+  releaseShards(id, leases) {
+    return releaseShards.run(database, { id, ...toColumns(leases.map(toHeldElement)) })
   },
   removeWorker(id) {
     return leaveShards.run(database, { id })
   },
-  holderOf(shard) {
-    return holderOf.value(database, { shard })
+  findOwner(shard) {
+    return findOwner.value(database, { shard })
   },
   holders: Effect.map(
     allHolders.rows(database, {}),

@@ -12,16 +12,16 @@ export class DeliveriesQueued {
   readonly #listeners = new Set<Effect.Effect<void>>()
 
   /** After the commit. */
-  readonly tell: Effect.Effect<void> = Effect.suspend(() => this.#tellAll())
+  readonly notify: Effect.Effect<void> = Effect.suspend(() => this.#reportAll())
 
-  #tellAll(): Effect.Effect<void> {
+  #reportAll(): Effect.Effect<void> {
     return Effect.all(this.#listeners, { discard: true })
   }
 
-  readonly whenQueued = (tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
+  readonly whenQueued = (notify: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
     Effect.acquireRelease(
-      Effect.sync(() => this.#listeners.add(tell)),
-      () => Effect.sync(() => this.#listeners.delete(tell)),
+      Effect.sync(() => this.#listeners.add(notify)),
+      () => Effect.sync(() => this.#listeners.delete(notify)),
     )
 }
 

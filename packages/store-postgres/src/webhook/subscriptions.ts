@@ -27,11 +27,11 @@ export const subscriptionStore = (database: DatabaseService): SubscriptionStore 
       (outcome) => outcome as "inserted" | "exists" | "full",
     )
   },
-  claimSubscription(wanted) {
-    return claim.first(database, wanted, toSubscription)
+  claimSubscription(requested) {
+    return claim.first(database, requested, toSubscription)
   },
-  saveSubscription(held) {
-    return save.any(database, held)
+  saveSubscription(subscription) {
+    return save.any(database, subscription)
   },
   forgetSubscriptions(before) {
     return forget.run(database, { before })

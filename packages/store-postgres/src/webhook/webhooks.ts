@@ -43,7 +43,7 @@ const resumeEndpoint = statement("resume_webhook_endpoint")
 const queuePing = statement("queue_webhook_ping")
 const redeliverEvent = statement("redeliver_webhook_event")
 const getEndpoint = statement("webhook.get")
-const madeEndpoint = statement("webhook.made")
+const createdEndpoint = statement("webhook.made")
 const listEndpoints = statement("webhook.list")
 const rotateSecret = statement("webhook.rotate")
 const removeEndpoint = statement("webhook.remove")
@@ -112,7 +112,7 @@ const toAttempt = (row: Row<"webhook.attempts" | "webhook.failedAttempts">) =>
   row.attempt as DeliveryAttempt
 const toCallbackAttempt = (row: Row<"webhook.callbackAttempts">) => row.attempt as CallbackAttempt
 
-const queueingOf = (outcome: string | null): Queueing => {
+const toQueueing = (outcome: string | null): Queueing => {
   switch (outcome) {
     case "stopped":
       return { _tag: "Stopped" }
@@ -130,48 +130,48 @@ export const webhookStore = (database: DatabaseService): WebhookStore => ({
     const params = toNewEndpoint(endpoint, limit, claim)
     return Effect.map(insertEndpoint.rows(database, params), ([row]) => toInsertion(endpoint, row))
   },
-  get(asked, id) {
-    return getEndpoint.first(database, { ...asked, id }, toEndpoint)
+  get(scope, id) {
+    return getEndpoint.first(database, { ...scope, id }, toEndpoint)
   },
-  made(id) {
-    return madeEndpoint.first(database, { id }, toMadeEndpoint)
+  created(id) {
+    return createdEndpoint.first(database, { id }, toMadeEndpoint)
   },
-  list(asked, stopped) {
-    return listEndpoints.all(database, { ...asked, stopped }, toEndpoint)
+  list(scope, stopped) {
+    return listEndpoints.all(database, { ...scope, stopped }, toEndpoint)
   },
-  rotate(asked, id, secret) {
-    return rotateSecret.first(database, { ...asked, id, ...secret }, toEndpoint)
+  rotate(scope, id, secret) {
+    return rotateSecret.first(database, { ...scope, id, ...secret }, toEndpoint)
   },
-  remove(asked, id, now) {
-    return removeEndpoint.any(database, { ...asked, id, now })
+  remove(scope, id, now) {
+    return removeEndpoint.any(database, { ...scope, id, now })
   },
-  resume: Effect.fnUntraced(function* resume(asked, id, limit, now) {
-    const outcome = yield* resumeEndpoint.value(database, { ...asked, id, limit, now })
+  resume: Effect.fnUntraced(function* resume(scope, id, limit, now) {
+    const outcome = yield* resumeEndpoint.value(database, { ...scope, id, limit, now })
     if (outcome === "limit") return "limit"
     if (outcome !== "running") return null
-    return yield* getEndpoint.first(database, { ...asked, id }, toEndpoint)
+    return yield* getEndpoint.first(database, { ...scope, id }, toEndpoint)
   }),
-  ping(asked, id, { body, createdAt, id: eventId }) {
-    const params = { ...asked, id, eventId, createdAt, body }
-    return Effect.map(queuePing.value(database, params), queueingOf)
+  ping(scope, id, { body, createdAt, id: eventId }) {
+    const params = { ...scope, id, eventId, createdAt, body }
+    return Effect.map(queuePing.value(database, params), toQueueing)
   },
-  redeliver(asked, id, eventId, now) {
-    const params = { ...asked, id, eventId, now }
-    return Effect.map(redeliverEvent.value(database, params), queueingOf)
+  redeliver(scope, id, eventId, now) {
+    const params = { ...scope, id, eventId, now }
+    return Effect.map(redeliverEvent.value(database, params), toQueueing)
   },
-  update(asked, id, { description = null, events = null, url = null }) {
-    const params = { ...asked, id, url, events, description }
+  update(scope, id, { description = null, events = null, url = null }) {
+    const params = { ...scope, id, url, events, description }
     return updateEndpoint.first(database, params, toEndpoint)
   },
-  undelivered(asked, id, since, limit) {
-    const params = { ...asked, id, since, limit }
+  undelivered(scope, id, since, limit) {
+    const params = { ...scope, id, since, limit }
     return findUndelivered.one(database, params, ({ positions, seen }) => ({
       positions: (positions ?? []).map(Number),
       seen: Number(seen),
     }))
   },
-  recover(asked, id, { positions, seen }, now) {
-    const params = { ...asked, id, positions, seen, now }
+  recover(scope, id, { positions, seen }, now) {
+    const params = { ...scope, id, positions, seen, now }
     return Effect.map(recoverEvents.rows(database, params), ([row]) => toRecovery(row))
   },
   attempts(id, { failed, since, types, until }, page) {
@@ -186,8 +186,8 @@ export const webhookStore = (database: DatabaseService): WebhookStore => ({
       responseBody: row.response_body,
     }))
   },
-  callbackAttempts(id, asked) {
-    const params = { ...asked, id }
+  callbackAttempts(id, query) {
+    const params = { ...query, id }
     return listCallbackAttempts.page(database, `workspace ${id}`, params, toCallbackAttempt)
   },
   forgetAttempts(before) {
@@ -240,22 +240,22 @@ const toResultElement = (result: DeliveryResult): Omit<DeliveriesElement, keyof 
 })
 
 const toResultParams = (results: ReadonlyArray<DeliveryResult>): Params<"delivery.settle"> => {
-  const lanes = lanesOf(results)
+  const lanes = getLanes(results)
   return {
     ...toColumns(lanes.map(toLaneElement)),
-    ...toColumns(lanes.flatMap(resultsOf).map(toResultElement)),
+    ...toColumns(lanes.flatMap(getResults).map(toResultElement)),
   }
 }
 
-const resultsOf = ({ results }: LaneResults) => results
+const getResults = ({ results }: LaneResults) => results
 
 const settleAndClaimDeliveries = statement("settle_and_claim_deliveries")
 const settleDeliveries = statement("delivery.settle")
 
-const lanesOf = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<LaneResults> =>
-  Array.from(Map.groupBy(results, targetOf), toLaneResults)
+const getLanes = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<LaneResults> =>
+  Array.from(Map.groupBy(results, getTargetId), toLaneResults)
 
-const targetOf = ({ targetId }: DeliveryResult): number => targetId
+const getTargetId = ({ targetId }: DeliveryResult): number => targetId
 
 const toLaneResults = ([id, results]: [number, ReadonlyArray<DeliveryResult>]): LaneResults => ({
   id,

@@ -31,16 +31,16 @@ const walkAll = Effect.fnUntraced(function* walkAll(
   lists: ReadonlyArray<List>,
 ): Effect.fn.Return<void, StoreUnavailable> {
   const columns = toColumns(lists)
-  let place = { list: 1, after: 0 }
-  while (place.list <= lists.length) {
+  let cursor = { list: 1, after: 0 }
+  while (cursor.list <= lists.length) {
     const [row] = yield* eraseRows.rows(database, {
       ...columns,
-      ...place,
+      ...cursor,
       kind,
       most: erasedAtOnce,
     })
     if (row === undefined) return
-    place = { list: row.next_list, after: Number(row.next_after) }
+    cursor = { list: row.next_list, after: Number(row.next_after) }
   }
 })
 

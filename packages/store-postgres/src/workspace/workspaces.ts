@@ -85,28 +85,28 @@ export const workspaceStore = (database: DatabaseService): WorkspaceStore => ({
           ? Effect.die(new Error("an insert returned nothing"))
           : Effect.succeed(inserted),
     ),
-  ensure: (wanted, wantedAdmits, numbers) =>
+  ensure: (requested, requestedAdmits, numbers) =>
     database.transaction(
       "workspace.ensure",
       Effect.fnUntraced(function* (run) {
-        yield* lockName.in(run, wanted)
-        const [found] = yield* oldestNamed.in(run, wanted)
+        yield* lockName.in(run, requested)
+        const [found] = yield* oldestNamed.in(run, requested)
         const rows =
           found === undefined
             ? []
             : yield* listNumbers.in(run, { workspaceId: toWorkspace(found).id })
-        const { plan } = found === undefined ? wanted : toWorkspace(found)
+        const { plan } = found === undefined ? requested : toWorkspace(found)
         const missing = missingNumbers(numbers, rows.map(toNumber), plan)
         if (missing === null) return null
         const [row] =
           found === undefined
-            ? yield* insertWorkspace.in(run, toParams(wanted, wantedAdmits))
+            ? yield* insertWorkspace.in(run, toParams(requested, requestedAdmits))
             : [found]
         if (row === undefined) return yield* Effect.die(new Error("an insert returned nothing"))
         const workspace = toWorkspace(row)
         for (const { number, pacing } of missing) {
-          const made = { ...number, workspaceId: workspace.id }
-          yield* insertNumber.in(run, toNewNumber(made, pacing))
+          const created = { ...number, workspaceId: workspace.id }
+          yield* insertNumber.in(run, toNewNumber(created, pacing))
         }
         return workspace
       }),
@@ -133,7 +133,7 @@ export const workspaceStore = (database: DatabaseService): WorkspaceStore => ({
         return workspace
       }),
     ),
-  delete: (id, now) => remove.holds(database, { id, now }),
+  delete: (id, now) => remove.isTrue(database, { id, now }),
   isEmpty: Effect.map(
     database.query("workspace.isEmpty", "select from workspaces limit 1"),
     (rows) => rows.length === 0,

@@ -46,8 +46,8 @@ export class UnsyncedDisk extends DurableNodeFS {
     this.#keepAll(directory)
   }
 
-  override async init(database: PGlite, given: Options) {
-    const { emscriptenOpts } = await super.init(database, given)
+  override async init(database: PGlite, overrides: Options) {
+    const { emscriptenOpts } = await super.init(database, overrides)
     const watch = (module: PGlite["Module"]) => {
       const operations = (module.NODEFS as unknown as { readonly stream_ops: { write: Write } })
         .stream_ops
@@ -71,8 +71,8 @@ export class UnsyncedDisk extends DurableNodeFS {
     else this.#keepFile(descriptor, path)
   }
 
-  /** Writes to `place` what would be found; `random` chooses which unsynced pages are there. */
-  image(place: string, isTorn: boolean, random: () => number): void {
+  /** Writes to `path` what would be found; `random` chooses which unsynced pages are there. */
+  image(path: string, isTorn: boolean, random: () => number): void {
     for (const [directory, names] of this.#directories) {
       if (
         directory !== this.#root &&
@@ -81,7 +81,7 @@ export class UnsyncedDisk extends DurableNodeFS {
           ?.has(directory.slice(dirname(directory).length + 1))
       )
         continue
-      const target = join(place, relative(this.#root, directory))
+      const target = join(path, relative(this.#root, directory))
       fs.mkdirSync(target, { recursive: true, mode: 0o700 })
       for (const [name, file] of names) {
         if (file === "directory") fs.mkdirSync(join(target, name), { recursive: true, mode: 0o700 })
@@ -93,24 +93,24 @@ export class UnsyncedDisk extends DurableNodeFS {
     }
   }
 
-  #fileOf(stats: fs.BigIntStats): ShadowFile {
+  #toFile(stats: fs.BigIntStats): ShadowFile {
     const key = `${stats.ino} ${stats.birthtimeNs}`
     const known = this.#files.get(key)
     if (known !== undefined) return known
-    const made = { synced: Buffer.alloc(0), dirty: new Set<number>() }
-    this.#files.set(key, made)
-    return made
+    const created = { synced: Buffer.alloc(0), dirty: new Set<number>() }
+    this.#files.set(key, created)
+    return created
   }
 
   #wrote(descriptor: number, position: number, length: number): void {
-    const { dirty } = this.#fileOf(fs.fstatSync(descriptor, { bigint: true }))
+    const { dirty } = this.#toFile(fs.fstatSync(descriptor, { bigint: true }))
     const last = Math.floor((position + length - 1) / pageBytes)
     for (let page = Math.floor(position / pageBytes); page <= last; page++) dirty.add(page)
   }
 
   #keepFile(descriptor: number, path: string): void {
     const stats = fs.fstatSync(descriptor, { bigint: true })
-    const file = this.#fileOf(stats)
+    const file = this.#toFile(stats)
     const size = Number(stats.size)
     const now = size === file.synced.length ? file.synced : Buffer.alloc(size)
     if (now !== file.synced) file.synced.copy(now)
@@ -135,7 +135,7 @@ export class UnsyncedDisk extends DurableNodeFS {
       if (entry.isDirectory()) {
         names.set(entry.name, "directory")
         if (!this.#directories.has(path)) this.#directories.set(path, new Map())
-      } else names.set(entry.name, this.#fileOf(fs.statSync(path, { bigint: true })))
+      } else names.set(entry.name, this.#toFile(fs.statSync(path, { bigint: true })))
     }
     this.#directories.set(directory, names)
   }

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Database } from "../../src/database/Database.ts"
 import { layerPgliteDatabase } from "../../src/pglite/layerPgliteDatabase.ts"
-import { makeThings, randomFrom, workOf } from "./things.ts"
+import { makeThings, randomFrom, makeWork } from "./things.ts"
 
 const [dataDir = ""] = process.argv.slice(2)
 const random = randomFrom(1)
@@ -14,7 +14,7 @@ const program = Effect.gen(function* () {
   const work = Effect.gen(function* () {
     const own = ++group
     yield* database.transaction("work", (run) =>
-      Effect.forEach(workOf(own, random), (text) => run(text)),
+      Effect.forEach(makeWork(own, random), (text) => run(text)),
     )
     process.stdout.write(`${own}\n`)
     if (own % 100 === 0)

@@ -20,9 +20,9 @@ const program = Effect.gen(function* () {
   /** Failures that do not say that the disk is full, and when to try again. */
   const faults: Array<string> = []
   /** Whether it was done. What hangs is the last one printed. */
-  const isDone = Effect.fnUntraced(function* (text: string, given: ReadonlyArray<unknown> = []) {
+  const isDone = Effect.fnUntraced(function* (text: string, args: ReadonlyArray<unknown> = []) {
     process.stdout.write(`${text}\n`)
-    const exit = yield* Effect.exit(database.query("work", text, given))
+    const exit = yield* Effect.exit(database.query("work", text, args))
     if (Exit.hasDies(exit)) return yield* Effect.die(exit)
     if (Exit.isSuccess(exit)) return true
     refusals++

@@ -12,7 +12,7 @@ import { schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
 import { layerPgliteDatabase } from "../../src/pglite/layerPgliteDatabase.ts"
 
-const [place = "cluster.tar.gz"] = process.argv.slice(2)
+const [path = "cluster.tar.gz"] = process.argv.slice(2)
 const folder = await mkdtemp(join(tmpdir(), "packed-cluster-"))
 const dataDir = join(folder, "db")
 await Effect.runPromise(Effect.provide(migrate(schema), layerPgliteDatabase({ dataDir })))
@@ -21,7 +21,7 @@ await database.exec("checkpoint")
 const packed = await database.dumpDataDir("gzip")
 await database.close()
 await rm(folder, { recursive: true })
-await mkdir(dirname(place), { recursive: true })
+await mkdir(dirname(path), { recursive: true })
 // Renamed, so it appears complete.
-await writeFile(`${place}.new`, packed.stream())
-await rename(`${place}.new`, place)
+await writeFile(`${path}.new`, packed.stream())
+await rename(`${path}.new`, path)

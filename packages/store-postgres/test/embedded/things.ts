@@ -20,7 +20,7 @@ export const makeThings = `create table things (
 const rowsOf = 5
 
 /** Rows that belong together, and changes of others, so that pages of all ages are written. */
-export const workOf = (group: number, random: () => number): readonly [string, string] => {
+export const makeWork = (group: number, random: () => number): readonly [string, string] => {
   const insert = `insert into things select ${group}, g, md5(g::text || ${group}) from generate_series(1, ${rowsOf}) g`
   const update = `update things set text = md5(text) where "group" % 50 = ${Math.floor(random() * 50)} and number = 1`
   return [insert, update]
@@ -32,13 +32,13 @@ class ImageFiles extends DurableNodeFS {
 }
 
 /** The faults of an image after so many acknowledgements. */
-export const faultsOf = async (
-  place: string,
+export const findFaults = async (
+  path: string,
   acknowledged: ReadonlySet<number>,
 ): Promise<ReadonlyArray<string>> => {
   let database: PGlite
   try {
-    database = await openDurable({ files: new ImageFiles(place), onDeath: () => undefined })
+    database = await openDurable({ files: new ImageFiles(path), onDeath: () => undefined })
   } catch (cause) {
     return [`it does not open: ${String(cause)}`]
   }

@@ -1,12 +1,12 @@
 /** What is said of an embedded database that did not open. */
 import { assert, it } from "@effect/vitest"
-import { wordsOf } from "../../src/pglite/DurablePglite.ts"
+import { describe } from "../../src/pglite/DurablePglite.ts"
 
 it("errors of Emscripten's file system, which have no words, have some here", () => {
-  assert.strictEqual(wordsOf({ name: "ErrnoError", errno: 51 }), "No space left on device")
+  assert.strictEqual(describe({ name: "ErrnoError", errno: 51 }), "No space left on device")
   assert.strictEqual(
-    wordsOf({ name: "ErrnoError", errno: 29 }),
+    describe({ name: "ErrnoError", errno: 29 }),
     "the file system failed with error 29",
   )
-  assert.strictEqual(wordsOf(new Error("no")), "Error: no")
+  assert.strictEqual(describe(new Error("no")), "Error: no")
 })

@@ -12,7 +12,7 @@ import { Database } from "../../src/database/Database.ts"
 import { toParameter } from "../../src/database/Sql.ts"
 import { schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
-import { aMigratedDatabase, optionsOf } from "../databases.ts"
+import { aMigratedDatabase, toOptions } from "../databases.ts"
 
 /** A row of a table: what is not named is null. */
 export type Row = Readonly<Record<string, unknown>>
@@ -30,7 +30,7 @@ export interface Comparison {
   readonly tables?: ReadonlyArray<string>
   /** Tables into which the rows of all cases go first, for what a function of the database reads. */
   readonly inserted?: ReadonlyArray<string>
-  /** The answer, as JSON has it; times as `moment` tells them. */
+  /** The answer, as JSON has it; times as `toMillisSql` tells them. */
   readonly sql: string
   readonly draw: Effect.Effect<Drawn>
   readonly cases?: number
@@ -43,8 +43,8 @@ export const layerDatabase = Layer.effect(
   PgConnection.PgConnection,
   Effect.gen(function* () {
     const database = yield* aMigratedDatabase()
-    yield* Effect.provide(migrate(schema), Database.layer(optionsOf(database)))
-    const connection = yield* PgConnection.make(connectionConfig(optionsOf(database)))
+    yield* Effect.provide(migrate(schema), Database.layer(toOptions(database)))
+    const connection = yield* PgConnection.make(connectionConfig(toOptions(database)))
     const pinned = yield* connection.pin
     yield* pinned.query(`set search_path = ${codeSchema("messaging")}, messaging`, [], false)
     return pinned
@@ -87,17 +87,17 @@ export const compare = (seed: string, comparison: Comparison) =>
         drawn.map(({ facts }) => facts),
       ),
     ]
-    const run = (text: string, given: ReadonlyArray<unknown> = []) =>
-      Effect.map(connection.query(text, given, false), ({ rows }) => rows)
+    const run = (text: string, args: ReadonlyArray<unknown> = []) =>
+      Effect.map(connection.query(text, args, false), ({ rows }) => rows)
     yield* run("begin")
     // No row needs those that it refers to.
     yield* run("set local session_replication_role = replica")
     for (const table of inserted) yield* run(insertInto(table), parameters)
-    const asked = yield* run(statement(comparison), parameters)
+    const requests = yield* run(statement(comparison), parameters)
     yield* run("rollback")
-    assert.strictEqual(asked.length, cases)
-    for (const [place, { core, facts }] of drawn.entries()) {
-      assert.deepStrictEqual(asked[place]?.answer, core, JSON.stringify(facts))
+    assert.strictEqual(requests.length, cases)
+    for (const [index, { core, facts }] of drawn.entries()) {
+      assert.deepStrictEqual(requests[index]?.answer, core, JSON.stringify(facts))
     }
     const answers = new Set(drawn.map(({ core }) => JSON.stringify(core)))
     assert.isAtLeast(answers.size, 2, "the drawn facts never change the answer")
@@ -108,7 +108,7 @@ export const iso = (millis: number | null): string | null =>
   millis === null ? null : new Date(millis).toISOString()
 
 /** The SQL of a time as a JSON number. */
-export const moment = (time: string): string => `(extract(epoch from ${time}) * 1000)::bigint`
+export const toMillisSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::bigint`
 
 let drawnIds = 0
 

@@ -10,14 +10,14 @@ import {
   isReportedTo,
   isRunning,
   isSilent,
-  modesSeenBy,
+  visibleModes,
   webhookEventTypes,
 } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 
 /** An endpoint as its row has it and as the core does. */
 const anEndpoint = Effect.gen(function* () {
@@ -88,7 +88,7 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
         const anEnd = Effect.all({
           // Mostly of one workspace, so that the other facts count.
           workspaceId: Effect.map(draw.from([1, 1, 1, 2]), (id) => id as WorkspaceId),
-          mode: draw.from(modesSeenBy("test")),
+          mode: draw.from(visibleModes("test")),
           createdAt: draw.time,
         })
         const [event, endpoint] = [yield* anEnd, yield* anEnd]
@@ -115,7 +115,7 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
       },
       sql: `(
         select json_build_array(
-          ${moment("delivered_since_after(l.delivered_since, d.at)")},
+          ${toMillisSql("delivered_since_after(l.delivered_since, d.at)")},
           is_silent(delivered_since_after(l.delivered_since, d.at), q.since)
         )
         from (
@@ -143,7 +143,7 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
             q: {
               since: iso(since),
               // 0 where the attempt's lease holds no more.
-              ids: attempts.map(({ isHeld }, place) => (isHeld ? place + 1 : 0)),
+              ids: attempts.map(({ isHeld }, index) => (isHeld ? index + 1 : 0)),
               times: attempts.map(({ attemptedAt }) => iso(attemptedAt)),
               errors: attempts.map(({ error }) => error),
             },

@@ -7,7 +7,7 @@ import {
   isFileThere,
   isRunForgotten,
   isUnneeded,
-  roomOf,
+  reservedSpace,
   sweptTo,
   unusedSinceAfter,
 } from "@messaging-service/core"
@@ -15,7 +15,7 @@ import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { isRunForgotten as isRunForgottenSql } from "../../src/reminder/reminders.ts"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 import { aMessage } from "./lanes.ts"
 
 /** What a row of `media_files` must have. */
@@ -74,7 +74,7 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const workspaceId = yield* draw.id
         const [size, most] = [yield* draw.below(4), yield* draw.below(9)]
         const used = files
-          .filter(({ isOwn, state }) => isOwn && roomOf(state) === "attachments")
+          .filter(({ isOwn, state }) => isOwn && reservedSpace(state) === "attachments")
           .reduce((sum, file) => sum + file.size, 0)
         return {
           facts: {
@@ -101,10 +101,10 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         select case
           when is_swept(m, held.used, held.gone, q.unused_by)
           then json_build_array(
-            ${moment("unused_since_after(m, held.used, q.now)")},
+            ${toMillisSql("unused_since_after(m, held.used, q.now)")},
             is_unneeded(m, held.used, held.gone, q.unused_by)
           )
-          else json_build_array(${moment("m.unused_since")}, false)
+          else json_build_array(${toMillisSql("m.unused_since")}, false)
         end
         from (
           select
@@ -185,16 +185,16 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         return {
           facts: {
             q: { before: iso(before) },
-            reminder_runs: times.map((at, place) => ({
-              id: place + 1,
+            reminder_runs: times.map((at, index) => ({
+              id: index + 1,
               reminder_id: 1,
               ran_at: iso(at),
             })),
             reminders: [{ id: 1, removed_at: iso(removedAt) }],
           },
-          core: times.map((ranAt, place) =>
+          core: times.map((ranAt, index) =>
             isRunForgotten(
-              { ranAt, isLatest: place === times.length - 1 },
+              { ranAt, isLatest: index === times.length - 1 },
               { removed: removedAt !== null },
               before,
             ),

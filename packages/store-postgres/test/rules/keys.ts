@@ -1,8 +1,8 @@
 /** The rules of keys and of what is asked with them. */
 import type { Vitest } from "@effect/vitest"
 import {
-  answerKeptMillis,
-  claimKeptMillis,
+  answerRetentionMillis,
+  claimRetentionMillis,
   claimOutcome,
   countedInDay,
   countRequest,
@@ -34,7 +34,7 @@ import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { countedWindow } from "../../src/key/keys.ts"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 
 const aMark = draw.from(["one", "two"])
 
@@ -197,7 +197,8 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
       sql: "array[is_claim_void(c.claimed_at, q.now), is_record_void(r.created_at, q.now)]",
       draw: Effect.gen(function* () {
         const [claimedAt, createdAt] = [yield* draw.time, yield* draw.time]
-        const now = (yield* draw.time) + (yield* draw.from([0, claimKeptMillis, answerKeptMillis]))
+        const now =
+          (yield* draw.time) + (yield* draw.from([0, claimRetentionMillis, answerRetentionMillis]))
         return {
           facts: {
             c: { claimed_at: iso(claimedAt) },
@@ -222,20 +223,20 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
         const now = yield* draw.time
         const token = yield* draw.from(["this", "that"])
         const held = yield* draw.maybe(draw.from(["this", "that"]))
-        const claimedAt = (yield* draw.time) - (yield* draw.from([0, claimKeptMillis]))
-        const made = yield* draw.maybe(
+        const claimedAt = (yield* draw.time) - (yield* draw.from([0, claimRetentionMillis]))
+        const idempotencyRecord = yield* draw.maybe(
           Effect.map(
             Effect.all([draw.time, draw.from(["15550001111", null])]),
             ([time, phone]): IdempotencyRecord => ({
               fingerprint: "first",
               madeIds: [keyId],
-              createdAt: time - answerKeptMillis,
+              createdAt: time - answerRetentionMillis,
               ...(phone === null ? {} : { shown: { phone, label: "Shop" } }),
             }),
           ),
         )
         const outcome = claimOutcome(
-          { claim: held === null ? null : { token: held, claimedAt }, record: made },
+          { claim: held === null ? null : { token: held, claimedAt }, record: idempotencyRecord },
           token,
           now,
         )
@@ -244,15 +245,15 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
         const records = {
           ...row,
           fingerprint: "first",
-          made_ids: made?.madeIds,
-          created_at: iso(made?.createdAt ?? null),
-          shown: made?.shown,
+          made_ids: idempotencyRecord?.madeIds,
+          created_at: iso(idempotencyRecord?.createdAt ?? null),
+          shown: idempotencyRecord?.shown,
         }
         return {
           facts: {
             q: { key_id: keyId, token, now: iso(now) },
             idempotency_claims: held === null ? [] : [claims],
-            idempotency_records: made === null ? [] : [records],
+            idempotency_records: idempotencyRecord === null ? [] : [records],
           },
           core: outcome._tag === "Claimed" ? null : outcome,
         }
@@ -313,7 +314,7 @@ const countsIn = (window: "minute" | "day", length: number) => {
   const counted = countedWindow(window)
   return compare(`requests of a ${window}`, {
     rows: { windows: "key_windows", excluded: "key_windows" },
-    sql: `json_build_array(${moment(counted.start)}, ${counted.count})`,
+    sql: `json_build_array(${toMillisSql(counted.start)}, ${counted.count})`,
     draw: Effect.gen(function* () {
       const aStart = Effect.map(draw.below(5), (behind) => noon - (behind * length) / 2)
       const before = { start: yield* aStart, count: 1 + (yield* draw.below(9)) }

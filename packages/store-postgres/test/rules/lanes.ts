@@ -6,20 +6,20 @@ import {
   checkResultStatuses,
   cutsTurn,
   goesOn,
-  isAskedBy,
+  isServedBy,
   isClaimable,
   isInFlight,
   isInWindow,
   isOwned,
   limitedUntil,
   mayBeHandedOut,
-  modesSeenBy,
+  visibleModes,
   noPauses,
   pausedUntil,
   pausesAfter,
   pausesOnceLinked,
   recipientName,
-  shardOf,
+  toShard,
   stoppedUntil,
   turnSize,
 } from "@messaging-service/core"
@@ -36,7 +36,7 @@ import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { fromPacing } from "../../src/queue/lanes.ts"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 
 /** What of a lane tells who may claim it, drawn. */
 export const aStanding = Effect.gen(function* () {
@@ -77,7 +77,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const interruptions = yield* draw.below(3)
         const states = yield* Effect.replicateEffect(draw.from(["waiting", "sent"] as const), 3)
         const turn = (yield* draw.flag) ? ids : []
-        const first = turn.find((_, place) => states[place] === "waiting") ?? null
+        const first = turn.find((_, index) => states[index] === "waiting") ?? null
         const head = turn.length > 0 ? first : headId
         const isHead = id === head
         return {
@@ -89,11 +89,11 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
               interruptions,
               turn: turn.length > 0 ? turn : null,
             },
-            messages: ids.map((each, place) => ({
+            messages: ids.map((each, index) => ({
               ...aMessage,
               id: each,
               number_id: 1,
-              state: states[place],
+              state: states[index],
             })),
           },
           core: [
@@ -203,7 +203,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       rows: { l: "lanes", q: "(at timestamptz, now timestamptz, width interval)" },
       sql: `json_build_array(
         is_in_window(q.at, q.now, q.width),
-        ${moment("nullif(paused_until(l.paused_until, q.now), 'infinity')")},
+        ${toMillisSql("nullif(paused_until(l.paused_until, q.now), 'infinity')")},
         paused_until(l.paused_until, q.now) is null
       )`,
       draw: Effect.gen(function* () {
@@ -255,7 +255,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const owned = (yield* draw.maybe(someShards)) ?? "all"
         return {
           facts: { l: { number_id: numberId }, q: sqlOwned(owned) },
-          core: [isOwned(numberId, owned), shardOf(numberId, 3)],
+          core: [isOwned(numberId, owned), toShard(numberId, 3)],
         }
       }),
     }),
@@ -267,12 +267,12 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       sql: "array[can_be_asked(c, l), is_asked_by(c, l, q.parts, q.owned)]",
       draw: Effect.gen(function* () {
         const { row, ...standing } = yield* aStanding
-        const mode = yield* draw.from(modesSeenBy("test"))
+        const mode = yield* draw.from(visibleModes("test"))
         const numberId = yield* aNumberId
         const owned = (yield* draw.maybe(someShards)) ?? "all"
         return {
           facts: { c: { mode, number_id: numberId }, l: row, q: sqlOwned(owned) },
-          core: [canBeAsked({ mode }, standing), isAskedBy({ mode, numberId }, standing, owned)],
+          core: [canBeAsked({ mode }, standing), isServedBy({ mode, numberId }, standing, owned)],
         }
       }),
     }),
@@ -286,7 +286,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           'checked', c.checked + n.checked, 'registered', c.registered + n.registered,
           'notRegistered', c.not_registered + n.not_registered,
           'status', check_status_after(c, n.checked),
-          'completedAt', ${moment("check_completed_at(c, n.checked, q.now)")}
+          'completedAt', ${toMillisSql("check_completed_at(c, n.checked, q.now)")}
         )
         from (
           select
@@ -330,7 +330,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     compare("limits", {
       rows: { l: "lanes", q: "(now timestamptz, cap integer, width interval)" },
       inserted: ["messages", "lane_recipients"],
-      sql: moment("lane_limit(l.number_id, l.pacing, l.head_id, true, q.cap, q.width, q.now)"),
+      sql: toMillisSql("lane_limit(l.number_id, l.pacing, l.head_id, true, q.cap, q.width, q.now)"),
       draw: Effect.gen(function* () {
         // Near both ends of the windows of pacing too.
         const time = Effect.gen(function* () {
@@ -388,9 +388,9 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
               },
               ...others,
             ],
-            lane_recipients: first.map((at, place) => ({
+            lane_recipients: first.map((at, index) => ({
               number_id: numberId,
-              recipient: `recipient ${place}`,
+              recipient: `recipient ${index}`,
               first_sent_at: iso(at),
             })),
           },
@@ -398,7 +398,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
             {
               sentTimes: sent.toSorted((a, b) => a - b),
               firstTimes: first.toSorted((a, b) => a - b),
-              isNewRecipient: !first.some((_, place) => name === `recipient ${place}`),
+              isNewRecipient: !first.some((_, index) => name === `recipient ${index}`),
               sendCap: { messages, windowMillis },
               pacing,
             },

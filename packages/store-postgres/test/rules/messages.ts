@@ -9,7 +9,7 @@ import {
   fullUntilAfter,
   hasExpired,
   isInBound,
-  modesSeenBy,
+  visibleModes,
   quotaVerdict,
   statusAt,
   transitions,
@@ -18,7 +18,7 @@ import type { MessageState } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 
 const states = Object.keys(transitions) as ReadonlyArray<MessageState>
 
@@ -28,7 +28,7 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
       rows: { m: "messages" },
       sql: "counts_in_quota(m)",
       draw: Effect.gen(function* () {
-        const mode = yield* draw.from(modesSeenBy("test"))
+        const mode = yield* draw.from(visibleModes("test"))
         const state = yield* draw.from(states)
         const refused = yield* draw.flag
         return {
@@ -77,7 +77,7 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
         coalesce(is_known_full(l.quota_full_until, q.at), false),
         fits_by_bound(l.quota_bound, q.count, q.most),
         fits_exactly(q.planned, q.count, q.most),
-        ${moment(`case
+        ${toMillisSql(`case
           when takes_promised_room(l.quota_full_until, q.at, interval '5 milliseconds') then null
           else l.quota_full_until
         end`)}
@@ -117,8 +117,8 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
       sql: `(
         select json_build_array(
           with_pending.planned, with_pending.bound, stored.planned,
-          ${moment("quota_room_at(q.number_id, q.at, q.count, q.most, q.width)")},
-          ${moment("nullif(quota_room_at(q.number_id, q.now, 1, q.most, q.width), q.now)")}
+          ${toMillisSql("quota_room_at(q.number_id, q.at, q.count, q.most, q.width)")},
+          ${toMillisSql("nullif(quota_room_at(q.number_id, q.now, 1, q.most, q.width), q.now)")}
         )
         from count_planned(
           q.number_id, q.at, q.now, q.width, q.pending_at, q.pending_count
@@ -170,7 +170,7 @@ const aCount = Effect.gen(function* () {
     .map(({ dueAt }) => dueAt)
   const all = [
     ...stored,
-    ...pending.flatMap((at, place) => Array.from({ length: counts[place] ?? 0 }, () => at)),
+    ...pending.flatMap((at, index) => Array.from({ length: counts[index] ?? 0 }, () => at)),
   ]
   const { planned: found, roomAt } = countExactly(ascending(stored), planned)
   return {

@@ -10,7 +10,7 @@ import {
 import type { LaneChange, LaneDue } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 import { aMessage, aStanding } from "./lanes.ts"
 
 export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
@@ -19,9 +19,9 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
       rows: { l: "lanes", q: "(now timestamptz, since timestamptz)" },
       inserted: ["messages"],
       sql: `json_build_array(
-        ${moment("(select first.due_at from first_waiting(l.number_id, q.now) first)")},
+        ${toMillisSql("(select first.due_at from first_waiting(l.number_id, q.now) first)")},
         (
-          select coalesce(json_agg(${moment("next.due_at")} order by next.due_at), '[]')
+          select coalesce(json_agg(${toMillisSql("next.due_at")} order by next.due_at), '[]')
           from next_waiting(l.number_id, q.since, q.now, 2) next
         )
       )`,
@@ -77,7 +77,7 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
         )`,
       },
       inserted: ["messages"],
-      sql: moment(`case q.change
+      sql: toMillisSql(`case q.change
         when 'Accepted' then next_due_accepted(l, q.at)
         when 'HandedOut' then ${claimed("true")}
         when 'PassedOver' then ${claimed("false")}
@@ -106,7 +106,7 @@ const claimed = (handsOut: string): string =>
 const timeOrNever = Effect.flatMap(draw.below(4), (bit) =>
   bit === 0 ? Effect.succeed(Infinity) : draw.time,
 )
-const orNever = (moment: number | null) => (moment === Infinity ? "infinity" : iso(moment))
+const orNever = (instant: number | null) => (instant === Infinity ? "infinity" : iso(instant))
 
 /** A lane and something that happens to it. */
 const aChange = Effect.gen(function* () {
@@ -125,7 +125,7 @@ const aChange = Effect.gen(function* () {
   const lane: LaneDue = {
     nextDue: yield* draw.maybe(draw.time),
     leaseUntil: yield* draw.maybe(draw.time),
-    restsUntil: yield* draw.maybe(draw.time),
+    pacedUntil: yield* draw.maybe(draw.time),
     limitedUntil: yield* draw.maybe(draw.time),
     heldUntil: heldAfter(before),
     mayHaveLeft: isOutcomeUnknown({ interruptions: before }),
@@ -148,7 +148,7 @@ const aChange = Effect.gen(function* () {
       l: {
         next_due: iso(lane.nextDue),
         lease_until: iso(lane.leaseUntil),
-        hold_until: iso(lane.restsUntil),
+        hold_until: iso(lane.pacedUntil),
         limited_until: iso(lane.limitedUntil),
         paused_until: orNever(pausedUntil),
         disabled: isDisabled,

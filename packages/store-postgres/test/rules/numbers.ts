@@ -6,7 +6,7 @@ import {
   connectionReasons,
   hasEnded,
   hasPhone,
-  holdsAllNumbers,
+  ownsAllNumbers,
   linksItself,
   numberStatuses,
   phoneWithStatus,
@@ -16,7 +16,7 @@ import type { NumberId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { compare, draw, iso, moment } from "./compare.ts"
+import { compare, draw, iso, toMillisSql } from "./compare.ts"
 import { aNumberId, someShards, sqlOwned } from "./lanes.ts"
 
 /** A number and its attempt, as rows have them and as the core does. */
@@ -91,7 +91,7 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
     compare("statuses of numbers", {
       rows: { n: "numbers", q: "(status text, reason text, now timestamptz)" },
       sql: `json_build_array(
-        ${moment("status_since_after(n, q.status, q.reason, q.now)")},
+        ${toMillisSql("status_since_after(n, q.status, q.reason, q.now)")},
         status_reason_after(n, q.status, q.reason)
       )`,
       draw: Effect.gen(function* () {
@@ -143,7 +143,7 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
               removed_at: iso(removedAt),
             })),
           },
-          core: holdsAllNumbers(
+          core: ownsAllNumbers(
             own.map(({ removedAt }) => ({ removed: removedAt !== null })),
             most,
           ),

@@ -6,8 +6,8 @@ import {
   countByWorkspace,
   holdsLease,
   isLeased,
-  isToldOf,
-  modesSeenBy,
+  isSubscribedTo,
+  visibleModes,
   roundRobin,
   takeFairShares,
   webhookEventTypes,
@@ -64,11 +64,11 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             id,
             workspace_id: workspaceId,
           })),
-          lanes: workspaces.map(({ id, workspaceId }, place) => ({
+          lanes: workspaces.map(({ id, workspaceId }, index) => ({
             ...aLane,
             number_id: id,
             workspace_id: workspaceId,
-            next_due: iso(noon + place),
+            next_due: iso(noon + index),
             disabled: false,
             no_room: 0,
             front: "-infinity",
@@ -187,13 +187,13 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
         const removed = yield* draw.flag
         const endpoint = {
           workspaceId: yield* aWorkspaceId,
-          mode: yield* draw.from(modesSeenBy("test")),
+          mode: yield* draw.from(visibleModes("test")),
           events: webhookEventTypes.slice(yield* draw.below(4)),
           disabledReason: yield* draw.maybe(draw.from(["key_revoked"] as const)),
         }
         const event = {
           workspaceId: yield* aWorkspaceId,
-          mode: yield* draw.from(modesSeenBy("test")),
+          mode: yield* draw.from(visibleModes("test")),
           type: yield* draw.from(webhookEventTypes),
         }
         return {
@@ -207,7 +207,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             },
             announced: { workspace_id: event.workspaceId, mode: event.mode, type: event.type },
           },
-          core: !removed && isToldOf(endpoint, event),
+          core: !removed && isSubscribedTo(endpoint, event),
         }
       }),
     }),
@@ -288,7 +288,7 @@ const somePlaces = Effect.gen(function* () {
   )
   const shares = {
     perWorkspace: facts.q.p_per_workspace,
-    held: new Map(facts.q.p_workspaces.map((id, place) => [id, facts.q.p_held[place] ?? 0])),
+    held: new Map(facts.q.p_workspaces.map((id, index) => [id, facts.q.p_held[index] ?? 0])),
   }
   const give = allotByShare(shares, facts.q.most)
   const places = new Map(

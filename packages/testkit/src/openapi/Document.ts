@@ -103,11 +103,11 @@ const prefixes: ReadonlyArray<readonly [string, ApiPart]> = [
 ]
 
 /** The part of the interface that a path belongs to. */
-export const apiPartOf = (path: string): ApiPart =>
+export const toApiPart = (path: string): ApiPart =>
   prefixes.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1] ?? "open"
 
 /** The error codes in an answer's content; none when it is not an error object. */
-export const codesOf = (content: Response["content"] = {}): ReadonlyArray<string> => {
+export const getCodes = (content: Response["content"] = {}): ReadonlyArray<string> => {
   let at: unknown = content["application/json"]?.schema
   for (const key of ["properties", "error", "properties", "code", "enum"]) {
     at = isJson(at) ? at[key] : undefined
@@ -123,7 +123,7 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
       .split("/")
       .reduce<unknown>((at, key) => (isJson(at) ? at[key] : undefined), source)
 
-  const responseOf = (
+  const toResponse = (
     at: ReadonlyArray<string>,
     response: ResponseObject | { readonly $ref: string },
   ): Response => {
@@ -133,13 +133,13 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
         : [at, response]
     const content = found.content ?? {}
     const headers = Object.keys(found.headers ?? {}).map((name) => name.toLowerCase())
-    return { place, headers, content, codes: codesOf(content) }
+    return { place, headers, content, codes: getCodes(content) }
   }
 
   const operations = Object.entries(source.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): Operation => ({
       id: operation.operationId,
-      part: apiPartOf(path),
+      part: toApiPart(path),
       method: method.toUpperCase(),
       path,
       parameters: operation.parameters.map(
@@ -153,7 +153,7 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
       responses: Object.fromEntries(
         Object.entries(operation.responses).map(([status, response]) => [
           status,
-          responseOf(["paths", path, method, "responses", status], response),
+          toResponse(["paths", path, method, "responses", status], response),
         ]),
       ),
       operation,
@@ -174,32 +174,32 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
 
 /** Literal segments win over parameters, as in the service. */
 const addresses = (operations: ReadonlyArray<Operation>) => {
-  const places = new Map<
+  const byPath = new Map<
     string,
     { readonly segments: ReadonlyArray<string>; readonly methods: Map<string, Operation> }
   >()
   for (const operation of operations) {
-    const place = places.get(operation.path) ?? {
+    const entry = byPath.get(operation.path) ?? {
       segments: operation.path.split("/"),
       methods: new Map<string, Operation>(),
     }
-    place.methods.set(operation.method, operation)
-    places.set(operation.path, place)
+    entry.methods.set(operation.method, operation)
+    byPath.set(operation.path, entry)
   }
-  const ordered = [...places.values()].toSorted(
-    (a, b) => parametersOf(a.segments) - parametersOf(b.segments),
+  const ordered = [...byPath.values()].toSorted(
+    (a, b) => countParameters(a.segments) - countParameters(b.segments),
   )
   return (path: string) => {
     const bare = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
-    const given = bare.split("/")
-    return ordered.find(({ segments }) => fits(segments, given))?.methods
+    const args = bare.split("/")
+    return ordered.find(({ segments }) => fits(segments, args))?.methods
   }
 }
 
 const isParameter = (segment: string) => segment.startsWith("{")
 
-const parametersOf = (segments: ReadonlyArray<string>) => segments.filter(isParameter).length
+const countParameters = (segments: ReadonlyArray<string>) => segments.filter(isParameter).length
 
-const fits = (segments: ReadonlyArray<string>, given: ReadonlyArray<string>) =>
-  segments.length === given.length &&
-  segments.every((segment, at) => (isParameter(segment) ? given[at] !== "" : segment === given[at]))
+const fits = (segments: ReadonlyArray<string>, args: ReadonlyArray<string>) =>
+  segments.length === args.length &&
+  segments.every((segment, at) => (isParameter(segment) ? args[at] !== "" : segment === args[at]))

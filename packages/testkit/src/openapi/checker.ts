@@ -33,8 +33,8 @@ const closed = (value: unknown, part = false): unknown => {
 const closedFields = (fields: Json): Json =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, closed(field)]))
 
-const pointer = (place: ReadonlyArray<string>): string =>
-  place
+const pointer = (path: ReadonlyArray<string>): string =>
+  path
     .map((key) => `/${encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))}`)
     .join("")
 
@@ -48,9 +48,9 @@ const makeAjv = (document: unknown) => {
 /** Validators by a schema's place in the document. */
 export interface Checker {
   /** An answer, which has only described fields. */
-  answer(...place: ReadonlyArray<string>): Check
+  answer(...path: ReadonlyArray<string>): Check
   /** The JSON body of a request, by its schema. */
-  request(...place: ReadonlyArray<string>): Check
+  request(...path: ReadonlyArray<string>): Check
 }
 
 /** Schemas are compiled on first use, and cached. */
@@ -63,10 +63,10 @@ export const makeChecker = (document: DocumentObject): Checker => {
   }
   const answers = makeAjv({ ...(closed(document) as Json), components: { ...components, schemas } })
   const requests = makeAjv(document)
-  const kept = (ajv: Ajv2020) => {
+  const cachedChecks = (ajv: Ajv2020) => {
     const checks = new Map<string, Check>()
-    return (...place: ReadonlyArray<string>): Check => {
-      const id = `document#${pointer(place)}`
+    return (...path: ReadonlyArray<string>): Check => {
+      const id = `document#${pointer(path)}`
       const known = checks.get(id)
       if (known !== undefined) return known
       const validate = ajv.compile({ $ref: id })
@@ -78,5 +78,5 @@ export const makeChecker = (document: DocumentObject): Checker => {
       return check
     }
   }
-  return { answer: kept(answers), request: kept(requests) }
+  return { answer: cachedChecks(answers), request: cachedChecks(requests) }
 }

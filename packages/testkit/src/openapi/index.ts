@@ -1,5 +1,5 @@
 /** The service's own description of its interface, and checks against it. */
-export { codesOf, headersOfHttp, isJson, readDocument, apiPartOf } from "./Document.ts"
+export { getCodes, headersOfHttp, isJson, readDocument, toApiPart } from "./Document.ts"
 export type {
   DocumentObject,
   Json,

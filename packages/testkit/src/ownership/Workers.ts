@@ -26,7 +26,7 @@ export const numbers = Array.from(
 const stepMillis = 250
 
 /** Lets everything else of the process run, sockets too. */
-const turn = Effect.callback<void>((resume) => {
+const tick = Effect.callback<void>((resume) => {
   const immediate = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(immediate))
 })
@@ -47,11 +47,11 @@ export interface TestWorker {
 }
 
 export interface Workers {
-  readonly start: (name: string, most?: number) => Effect.Effect<TestWorker>
+  readonly start: (name: string, max?: number) => Effect.Effect<TestWorker>
   /** Lets time pass, in steps after which no number may have two workers. */
   readonly pass: (seconds: number) => Effect.Effect<void>
-  /** Lets time pass until the condition holds; returns the seconds that it took, at most `most`. */
-  readonly passUntil: (isSo: () => boolean, most?: number) => Effect.Effect<number>
+  /** Lets time pass until the condition holds; returns the seconds that it took, at most `max`. */
+  readonly passUntil: (isSo: () => boolean, max?: number) => Effect.Effect<number>
   /** The name of each shard's worker; null where there is none. */
   readonly holders: () => ReadonlyArray<string | null>
 }
@@ -64,20 +64,20 @@ export const makeWorkers = Effect.gen(function* () {
   let underWay = 0
 
   const settle = Effect.gen(function* () {
-    for (let quiet = 0; quiet < 3; quiet++) {
-      yield* turn
-      if (underWay > 0) quiet = -1
+    for (let idleCount = 0; idleCount < 3; idleCount++) {
+      yield* tick
+      if (underWay > 0) idleCount = -1
     }
   })
 
-  const start = (name: string, most = 1_000_000): Effect.Effect<TestWorker> =>
+  const start = (name: string, max = 1_000_000): Effect.Effect<TestWorker> =>
     Effect.gen(function* () {
       const running = Latch.makeUnsafe(true)
       let isGone = false
       const late: Array<Effect.Effect<unknown, StoreUnavailable>> = []
       let wire: Wire = "well"
 
-      const ask = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
+      const request = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
         Effect.suspend((): Effect.Effect<A, StoreUnavailable> => {
           const counted = Effect.suspend(() => {
             underWay++
@@ -101,28 +101,28 @@ export const makeWorkers = Effect.gen(function* () {
           }
         }).pipe(Effect.tap(running.await))
 
-      const asked: ShardLeases = {
-        addWorker: (...given) => ask(leases.addWorker(...given)),
-        beat: (...given) => ask(leases.beat(...given)),
-        endWorkers: (...given) => ask(leases.endWorkers(...given)),
-        takeShards: (...given) => ask(leases.takeShards(...given)),
-        giveShards: (...given) => ask(leases.giveShards(...given)),
-        removeWorker: (...given) => ask(leases.removeWorker(...given)),
-        holderOf: (...given) => ask(leases.holderOf(...given)),
-        holders: ask(leases.holders),
+      const requested: ShardLeases = {
+        addWorker: (...args) => request(leases.addWorker(...args)),
+        beat: (...args) => request(leases.beat(...args)),
+        endWorkers: (...args) => request(leases.endWorkers(...args)),
+        takeShards: (...args) => request(leases.takeShards(...args)),
+        releaseShards: (...args) => request(leases.releaseShards(...args)),
+        removeWorker: (...args) => request(leases.removeWorker(...args)),
+        findOwner: (...args) => request(leases.findOwner(...args)),
+        holders: request(leases.holders),
       }
 
       const realTime = yield* RealTime
       const built = yield* Layer.buildWithScope(
-        Layer.fresh(NumberOwnership.layerShared(most)),
+        Layer.fresh(NumberOwnership.layerShared(max)),
         scope,
       ).pipe(
-        Effect.provideService(Store, { ...store, sessions: { ...store.sessions, ...asked } }),
+        Effect.provideService(Store, { ...store, sessions: { ...store.sessions, ...requested } }),
         Effect.provideService(WorkerName, name),
         Effect.provideService(RealTime, { ...realTime, sleep: Effect.sleep }),
       )
       const ownership = Context.get(built, NumberOwnership)
-      const holding = yield* ownership.hold.pipe(
+      const holding = yield* ownership.run.pipe(
         Effect.provideService(RealTime, {
           ...realTime,
           sleep: (duration) => Effect.andThen(Effect.sleep(duration), running.await),
@@ -194,20 +194,20 @@ export const makeWorkers = Effect.gen(function* () {
     check()
   })
 
-  const made: Workers = {
+  const created: Workers = {
     start,
     holders,
     pass: (seconds) =>
       Effect.repeat(step, { times: (seconds * 1000) / stepMillis - 1 }).pipe(Effect.asVoid),
-    passUntil: Effect.fnUntraced(function* (isSo, most = 60) {
+    passUntil: Effect.fnUntraced(function* (isSo, max = 60) {
       let millis = 0
       while (!isSo()) {
-        assert.isBelow(millis, most * 1000, "it did not come to that")
+        assert.isBelow(millis, max * 1000, "it did not come to that")
         yield* step
         millis += stepMillis
       }
       return millis / 1000
     }),
   }
-  return made
+  return created
 })

@@ -28,7 +28,7 @@ const aLinkedNumber = Effect.gen(function* () {
   return id
 })
 
-const numbersOf = (worker: TestWorker, all: ReadonlyArray<NumberId>) =>
+const getNumbers = (worker: TestWorker, all: ReadonlyArray<NumberId>) =>
   all.filter((id) => worker.ownership.owns(id)).length
 
 export interface OwnershipContractOptions {
@@ -63,7 +63,7 @@ export const ownershipContract = <Shared = never>(
         const first = yield* workers.start("first")
         assert.strictEqual(first.count(), shardCount)
         const id = numbers[7] as NumberId
-        assert.strictEqual(yield* first.ownership.holderOf(id), "first")
+        assert.strictEqual(yield* first.ownership.findOwner(id), "first")
         assert.deepStrictEqual(
           yield* first.ownership.whileOwned(id, Effect.succeed(1)),
           Option.some(1),
@@ -84,7 +84,7 @@ export const ownershipContract = <Shared = never>(
           yield* workers.pass(10)
           const after = workers.holders()
           for (let one = 1; one <= count; one++) {
-            const share = after.filter((holder) => holder === String(one)).length
+            const share = after.filter((owner) => owner === String(one)).length
             assert.isTrue(share === Math.floor(fair) || share === Math.ceil(fair), `${share}`)
           }
           assert.strictEqual(moved(before, after), joining.count())
@@ -186,7 +186,7 @@ export const ownershipContract = <Shared = never>(
         const before = workers.holders()
         for (const worker of all) worker.wire = "lost"
         yield* workers.pass(60)
-        assert.isTrue(workers.holders().every((holder) => holder === null))
+        assert.isTrue(workers.holders().every((owner) => owner === null))
         for (const worker of all) worker.wire = "well"
         yield* workers.passUntil(isWhole(workers), 5)
         yield* workers.pass(20)
@@ -254,9 +254,9 @@ export const ownershipContract = <Shared = never>(
         const shards = (yield* leases.beat(id))?.shards ?? []
         assert.strictEqual(shards.length, shardCount)
         const [before] = yield* leases.takeShards(id, [5 as never])
-        yield* leases.giveShards(id, before === undefined ? [] : [before])
+        yield* leases.releaseShards(id, before === undefined ? [] : [before])
         const [after] = yield* leases.takeShards(id, [5 as never])
-        yield* leases.giveShards(id, before === undefined ? [] : [before])
+        yield* leases.releaseShards(id, before === undefined ? [] : [before])
         const state = (yield* leases.beat(id))?.shards[5]
         assert.deepStrictEqual([state?.workerId, state?.term], [id, after?.term])
         assert.deepStrictEqual(yield* leases.takeShards(id, [5 as never]), [])
@@ -270,18 +270,18 @@ export const ownershipContract = <Shared = never>(
           yield* leases.addWorker("other", 10),
         ]
         yield* leases.takeShards(one, [1 as never, 2 as never])
-        const seen = (yield* leases.beat(other))?.workers.find(({ id }) => id === one)
-        assert.isDefined(seen)
-        if (seen === undefined) return
+        const liveWorker = (yield* leases.beat(other))?.workers.find(({ id }) => id === one)
+        assert.isDefined(liveWorker)
+        if (liveWorker === undefined) return
         yield* leases.beat(one)
-        yield* leases.endWorkers([seen])
+        yield* leases.endWorkers([liveWorker])
         const later = (yield* leases.beat(other))?.workers.find(({ id }) => id === one)
-        assert.strictEqual(later?.beat, seen.beat + 1)
-        assert.strictEqual(yield* leases.holderOf(1 as never), "one")
+        assert.strictEqual(later?.beat, liveWorker.beat + 1)
+        assert.strictEqual(yield* leases.findOwner(1 as never), "one")
         assert.strictEqual((yield* leases.holders).get(1 as never), "one")
-        yield* leases.endWorkers([{ ...seen, beat: seen.beat + 1 }])
+        yield* leases.endWorkers([{ ...liveWorker, beat: liveWorker.beat + 1 }])
         assert.isNull(yield* leases.beat(one))
-        assert.isNull(yield* leases.holderOf(1 as never))
+        assert.isNull(yield* leases.findOwner(1 as never))
         assert.isFalse((yield* leases.holders).has(1 as never))
         assert.deepStrictEqual(yield* leases.takeShards(one, [3 as never]), [])
         assert.strictEqual((yield* leases.takeShards(other, [1 as never, 2 as never])).length, 2)
@@ -292,15 +292,15 @@ export const ownershipContract = <Shared = never>(
         const all = yield* Effect.replicateEffect(aLinkedNumber, 40)
         const first = yield* workers.start("first", 10)
         yield* workers.pass(10)
-        assert.strictEqual(numbersOf(first, all), 10)
+        assert.strictEqual(getNumbers(first, all), 10)
         assert.strictEqual(yield* first.ownership.room, 0)
         const second = yield* workers.start("second", 25)
         yield* workers.pass(15)
-        assert.deepStrictEqual([numbersOf(first, all), numbersOf(second, all)], [10, 25])
+        assert.deepStrictEqual([getNumbers(first, all), getNumbers(second, all)], [10, 25])
         yield* workers.start("third")
         yield* workers.passUntil(isWhole(workers), 15)
-        assert.isAtMost(numbersOf(first, all), 10)
-        assert.isAtMost(numbersOf(second, all), 25)
+        assert.isAtMost(getNumbers(first, all), 10)
+        assert.isAtMost(getNumbers(second, all), 25)
       }))
 
     test("every worker has some of few numbers", (workers) =>
@@ -310,7 +310,7 @@ export const ownershipContract = <Shared = never>(
         yield* workers.pass(10)
         three.push(yield* workers.start("3"))
         yield* workers.pass(10)
-        for (const worker of three) assert.isAtLeast(numbersOf(worker, all), 1)
+        for (const worker of three) assert.isAtLeast(getNumbers(worker, all), 1)
       }))
 
     test("a number beyond its worker's limit moves to one with room, and else stays", (workers) =>
@@ -318,16 +318,16 @@ export const ownershipContract = <Shared = never>(
         const all = [...(yield* Effect.replicateEffect(aLinkedNumber, 3))]
         const first = yield* workers.start("first", 3)
         yield* workers.pass(3)
-        assert.strictEqual(numbersOf(first, all), 3)
+        assert.strictEqual(getNumbers(first, all), 3)
         all.push(yield* aLinkedNumber)
         yield* workers.pass(3)
-        assert.strictEqual(numbersOf(first, all), 4)
+        assert.strictEqual(getNumbers(first, all), 4)
         assert.strictEqual(yield* first.ownership.room, -1)
         const second = yield* workers.start("second", 3)
         yield* workers.pass(15)
         assert.isTrue(isWhole(workers)())
-        assert.isAtMost(numbersOf(first, all), 3)
-        assert.isAtMost(numbersOf(second, all), 3)
+        assert.isAtMost(getNumbers(first, all), 3)
+        assert.isAtMost(getNumbers(second, all), 3)
       }))
 
     test("a number counts while it has a session", () =>

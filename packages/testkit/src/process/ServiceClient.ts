@@ -35,7 +35,7 @@ export const call = <Body = unknown>(
   })
 
 /** The Message fields that tests read. */
-export interface SeenMessage {
+export interface ObservedMessage {
   readonly id: number
   readonly status: string
   readonly error: { readonly code: string } | null
@@ -43,16 +43,16 @@ export interface SeenMessage {
 
 export const aCaller = (url: string, key: string) => {
   const messages = `${url}/api/v2/messages`
-  const read = (id: number) => call<SeenMessage>("GET", `${messages}/${id}`, { token: key })
+  const read = (id: number) => call<ObservedMessage>("GET", `${messages}/${id}`, { token: key })
   return {
     /** POST /messages with that text to a phone that exists. */
     send: (text: string, more: Readonly<Record<string, unknown>> = {}) =>
-      call<SeenMessage>("POST", messages, {
+      call<ObservedMessage>("POST", messages, {
         token: key,
         body: { to: { phone: "+15550100002" }, text, ...more },
       }),
     read,
-    cancel: (id: number) => call<SeenMessage>("DELETE", `${messages}/${id}`, { token: key }),
+    cancel: (id: number) => call<ObservedMessage>("DELETE", `${messages}/${id}`, { token: key }),
     /** Waits until the message has that status. */
     until: (id: number, status: string) =>
       waitUntil(
@@ -78,7 +78,7 @@ export const anAttemptUnderWay = (caller: ReturnType<typeof aCaller>) =>
         const cancelling = yield* Effect.forkScoped(caller.cancel(message.id), {
           startImmediately: true,
         })
-        for (let asked = 0; asked < 2; asked++) yield* caller.cancel(other.id)
+        for (let requests = 0; requests < 2; requests++) yield* caller.cancel(other.id)
         return cancelling.pollUnsafe() === undefined ? { message, cancelling } : undefined
       }),
       ofOneKey,
@@ -87,28 +87,31 @@ export const anAttemptUnderWay = (caller: ReturnType<typeof aCaller>) =>
 
 /** The operator, with builders of records and the emulator controls. */
 export const anOperator = (url: string, token: string) => {
-  const ask = <Body = unknown>(method: string, path: string, body?: unknown) =>
+  const request = <Body = unknown>(method: string, path: string, body?: unknown) =>
     call<Body>(method, `${url}/admin/v1${path}`, { token, body })
   return {
-    ask,
+    request,
     ...buildersWith(<Body>(path: string, json: unknown) =>
-      Effect.map(ask<Body>("POST", path, json), ({ body, status }) => {
+      Effect.map(request<Body>("POST", path, json), ({ body, status }) => {
         assert.strictEqual(status, 201, JSON.stringify(body))
         return body
       }),
     ),
     /** Sets the phone's behaviour. */
     behave: (numberId: number, behaviour: Readonly<Record<string, unknown>>) =>
-      ask("PUT", `/simulator/numbers/${numberId}/behaviour`, behaviour),
+      request("PUT", `/simulator/numbers/${numberId}/behaviour`, behaviour),
     advance: (seconds: number) =>
-      ask<{ readonly now: string }>("POST", "/simulator/clock/advance", { seconds }),
+      request<{ readonly now: string }>("POST", "/simulator/clock/advance", { seconds }),
     now: Effect.map(
-      ask<{ readonly now: string }>("GET", "/simulator/clock"),
+      request<{ readonly now: string }>("GET", "/simulator/clock"),
       ({ body }) => body.now,
     ),
     /** The texts that reached the remote server, newest first. */
     sent: Effect.map(
-      ask<{ readonly data: ReadonlyArray<{ readonly text: string }> }>("GET", "/simulator/sent"),
+      request<{ readonly data: ReadonlyArray<{ readonly text: string }> }>(
+        "GET",
+        "/simulator/sent",
+      ),
       ({ body }) => body.data.map(({ text }) => text),
     ),
   }

@@ -9,7 +9,7 @@ import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { readFile } from "node:fs/promises"
-import { temporaryDirectoryOf } from "../temporary.ts"
+import { getTemporaryDirectory } from "../temporary.ts"
 
 /**
  * Machines are noisy: only a hang waits so long. A little less than the limit of a hook, which would not say what
@@ -33,7 +33,7 @@ export interface ServiceProcess {
   /** Its standard output so far. */
   readonly stdout: Effect.Effect<string>
   /** Waits until standard output matches; fails when the process ends before it does. */
-  says(pattern: RegExp): Effect.Effect<RegExpExecArray, ProcessError>
+  awaitOutput(pattern: RegExp): Effect.Effect<RegExpExecArray, ProcessError>
   /** Waits until it ends by itself. */
   readonly ended: Effect.Effect<Ending, ProcessError>
   /** SIGTERM, and waits for the end. */
@@ -120,9 +120,9 @@ export const start = Effect.fnUntraced(function* (
   const ended = inTime(Deferred.await(ending), `${name} did not end`)
   const signal = (which: NodeJS.Signals) => Effect.sync(() => void child.kill(which))
 
-  const says = (pattern: RegExp) =>
+  const awaitOutput = (pattern: RegExp) =>
     Effect.callback<RegExpExecArray, ProcessError>((resume) => {
-      const look = () => {
+      const check = () => {
         const match = pattern.exec(output.stdout)
         if (match !== null) resume(Effect.succeed(match))
         else if (Deferred.isDoneUnsafe(ending)) {
@@ -131,17 +131,17 @@ export const start = Effect.fnUntraced(function* (
           )
         }
       }
-      listeners.add(look)
-      look()
-      return Effect.sync(() => listeners.delete(look))
+      listeners.add(check)
+      check()
+      return Effect.sync(() => listeners.delete(check))
     })
 
   return {
     pid: child.pid ?? 0,
     stdout: Effect.sync(() => output.stdout),
-    says: (pattern) =>
+    awaitOutput: (pattern) =>
       Effect.mapError(
-        inTime(says(pattern), `${name} never said ${pattern.source}`),
+        inTime(awaitOutput(pattern), `${name} never said ${pattern.source}`),
         ({ message }) =>
           new ProcessError({ message: `${message}\n${output.stdout}\n${output.stderr}` }),
       ),
@@ -178,7 +178,7 @@ export const startServer = Effect.fnUntraced(function* (
   environment: Readonly<Record<string, string>>,
 ): Effect.fn.Return<ServerProcess, ProcessError, Scope.Scope> {
   const process = yield* start(program, environment)
-  const [, url = ""] = yield* process.says(/listening on (http:\/\/[^\s"]+)/)
+  const [, url = ""] = yield* process.awaitOutput(/listening on (http:\/\/[^\s"]+)/)
   return { ...process, url }
 })
 
@@ -191,7 +191,7 @@ const tellings = {
 }
 
 /** The secrets in the files of a first start. */
-export const keptSecrets = (stdout: string) =>
+export const storedSecrets = (stdout: string) =>
   Effect.promise(async () => {
     const secrets: { -readonly [name in keyof typeof tellings]?: string } = {}
     for (const name of ["operatorToken", "liveKey", "testKey", "keyV1"] as const) {
@@ -204,14 +204,14 @@ export const keptSecrets = (stdout: string) =>
 /** Most polls ask another process, which has its own work to do on the same cores. */
 const growing = Schedule.min([Schedule.exponential(10, 1.3), Schedule.spaced(250)])
 
-/** Polls until `look` finds something; `what` is the failure's text. */
+/** Polls until `check` finds something; `what` is the failure's text. */
 export const waitUntil = <A, E, R>(
   what: string,
-  look: Effect.Effect<A | undefined, E, R>,
+  check: Effect.Effect<A | undefined, E, R>,
   pauses: Schedule.Schedule<unknown> = growing,
 ): Effect.Effect<A, E | ProcessError, R> =>
   inTime(
-    look.pipe(
+    check.pipe(
       Effect.repeat({ schedule: pauses, until: (found) => found !== undefined }),
       Effect.map((found) => found as A),
     ),
@@ -243,7 +243,7 @@ const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, complaint: string) =>
   )
 
 /** An empty directory that goes with the scope. */
-export const temporaryDirectory = temporaryDirectoryOf()
+export const temporaryDirectory = getTemporaryDirectory()
 
 /** The same on a disk, for measurements. */
-export const directoryOnDisk = temporaryDirectoryOf({ onDisk: true })
+export const directoryOnDisk = getTemporaryDirectory({ onDisk: true })

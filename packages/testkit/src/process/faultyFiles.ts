@@ -15,7 +15,7 @@ let fault: DiskFault | undefined
 /** Remaining writes before it is full. */
 let room = 0
 
-const look = (): DiskFault | undefined => {
+const check = (): DiskFault | undefined => {
   if (!existsSync(control)) fault = undefined
   else if (fault === undefined) {
     fault = JSON.parse(readFileSync(control, "utf8")) as DiskFault
@@ -29,13 +29,13 @@ const failure = (code: string) => Object.assign(new Error(`${code}: as the test 
 
 /** Runs at each write that takes room. */
 const takeRoom = (): void => {
-  if (look()?.kind === "full" && room-- <= 0) throw failure("ENOSPC")
+  if (check()?.kind === "full" && room-- <= 0) throw failure("ENOSPC")
 }
 
 const whereSound =
   (sync: (descriptor: number) => void) =>
   (descriptor: number): void => {
-    if (look()?.kind === "unsyncable") throw failure("EIO")
+    if (check()?.kind === "unsyncable") throw failure("EIO")
     sync(descriptor)
   }
 
@@ -48,15 +48,15 @@ if (!isMainThread) {
   Object.assign(fs, {
     fdatasyncSync: whereSound(fdatasyncSync),
     fsyncSync: whereSound(fsyncSync),
-    openSync: (...given: Parameters<typeof openSync>) => {
-      const descriptor = openSync(...given)
-      if (isOfDirectory(given[0])) opened.add(descriptor)
+    openSync: (...args: Parameters<typeof openSync>) => {
+      const descriptor = openSync(...args)
+      if (isOfDirectory(args[0])) opened.add(descriptor)
       else opened.delete(descriptor)
       return descriptor
     },
-    writeFileSync: (...given: Parameters<typeof writeFileSync>) => {
-      if (isOfDirectory(given[0])) takeRoom()
-      writeFileSync(...given)
+    writeFileSync: (...args: Parameters<typeof writeFileSync>) => {
+      if (isOfDirectory(args[0])) takeRoom()
+      writeFileSync(...args)
     },
     // As PGlite calls it: overwriting takes no room.
     writeSync: (

@@ -2,11 +2,11 @@
 export { faultyDisk } from "./FaultyDisk.ts"
 export type { DiskFault, FaultyDisk } from "./FaultyDisk.ts"
 export { aCaller, anAttemptUnderWay, anOperator, call } from "./ServiceClient.ts"
-export type { Answer, SeenMessage } from "./ServiceClient.ts"
+export type { Answer, ObservedMessage } from "./ServiceClient.ts"
 export {
   ProcessError,
   directoryOnDisk,
-  keptSecrets,
+  storedSecrets,
   ofOneKey,
   secretsKey,
   start,

@@ -38,7 +38,7 @@ const aNewCheck = (
 const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
   Store.use(({ numberChecks: store }) => store.insert(check, idempotency))
 
-export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): CallerScope => ({
+export const getScope = (check: Pick<NumberCheck, "workspaceId" | "mode">): CallerScope => ({
   workspaceId: check.workspaceId,
   mode: check.mode,
   restriction: null,
@@ -51,20 +51,20 @@ export const aCheck = (
 ) =>
   Effect.gen(function* () {
     const check = aNewCheck(number, overrides)
-    const made = yield* insert(check)
+    const checkInsertion = yield* insert(check)
     const store = (yield* Store).numberChecks
-    const id = made._tag === "Made" ? made.id : anUnknownId
-    return present(yield* store.get(scopeOf(check), id))
+    const id = checkInsertion._tag === "Made" ? checkInsertion.id : anUnknownId
+    return present(yield* store.get(getScope(check), id))
   })
 
 export const lookUp = (check: NumberCheck) =>
   Effect.map(
-    Store.use(({ numberChecks: store }) => store.get(scopeOf(check), check.id)),
+    Store.use(({ numberChecks: store }) => store.get(getScope(check), check.id)),
     present,
   )
 
 /** All results, in the order of the list. */
-export const resultsOf = (check: NumberCheck) =>
+export const readResults = (check: NumberCheck) =>
   Effect.map(
     Store.use(({ numberChecks: store }) =>
       store.results(check.id, null, { before: null, limit: 100_000 }),
@@ -72,8 +72,8 @@ export const resultsOf = (check: NumberCheck) =>
     (page) => page.items.toReversed(),
   )
 
-export const statusesOf = (check: NumberCheck) =>
-  Effect.map(resultsOf(check), (results) => results.map(({ status }) => status))
+export const readStatuses = (check: NumberCheck) =>
+  Effect.map(readResults(check), (results) => results.map(({ status }) => status))
 
 /** Claims from these numbers alone, so tests do not take each other's checks. */
 export const claim = (

@@ -46,12 +46,12 @@ export const anEndpoint = (key: ApiKey, overrides: Partial<NewWebhook> = {}) =>
       return present(inserted._tag === "Inserted" ? inserted.endpoint : null)
     }),
     (endpoint) =>
-      Store.use(({ webhooks: store }) => store.remove(scopeOf(endpoint), endpoint.id, noon)).pipe(
+      Store.use(({ webhooks: store }) => store.remove(toScope(endpoint), endpoint.id, noon)).pipe(
         Effect.orDie,
       ),
   )
 
-export const scopeOf = (owner: Pick<WebhookScope, "workspaceId" | "mode">): WebhookScope => ({
+export const toScope = (owner: Pick<WebhookScope, "workspaceId" | "mode">): WebhookScope => ({
   workspaceId: owner.workspaceId,
   mode: owner.mode,
 })
@@ -67,7 +67,7 @@ export const aStageWithKey = (createdAt = noon) =>
 /** An endpoint as the store has it now. */
 export const lookUpEndpoint = (endpoint: WebhookEndpoint) =>
   Effect.map(
-    Store.use(({ webhooks: store }) => store.get(scopeOf(endpoint), endpoint.id)),
+    Store.use(({ webhooks: store }) => store.get(toScope(endpoint), endpoint.id)),
     present,
   )
 
@@ -79,7 +79,7 @@ export const everyAttempt: DeliveryFilter = {
 }
 
 /** The delivery log, newest first. */
-export const logOf = (endpoint: Pick<WebhookEndpoint, "id">) =>
+export const readLog = (endpoint: Pick<WebhookEndpoint, "id">) =>
   Effect.map(
     Store.use(({ webhooks: store }) =>
       store.attempts(endpoint.id, everyAttempt, { before: null, limit: 100 }),
@@ -103,23 +103,23 @@ export const anEvent = (
 /** So many callbacks of each workspace, held ones included. */
 export const sharing = (
   perWorkspace: number,
-  held: ReadonlyArray<ClaimedDelivery> = [],
+  claimedDeliveries: ReadonlyArray<ClaimedDelivery> = [],
 ): Pick<DeliveryQuery, "callbacks"> => ({
   callbacks: {
     limit: 1000,
     perWorkspace,
-    held: countByWorkspace(held.map(({ workspaceId }) => workspaceId)),
+    held: countByWorkspace(claimedDeliveries.map(({ workspaceId }) => workspaceId)),
   },
 })
 
 const deliveryQuery = (overrides: Partial<DeliveryQuery>): DeliveryQuery => {
   const now = overrides.now ?? noon + hour
-  const most = { limit: 1000, perTarget: 1000, ...sharing(1000) }
-  return { now, leaseUntil: now + minute, ...most, ...overrides }
+  const max = { limit: 1000, perTarget: 1000, ...sharing(1000) }
+  return { now, leaseUntil: now + minute, ...max, ...overrides }
 }
 
 /** The claimed deliveries of that endpoint. */
-export const eventsOf = (
+export const getEvents = (
   claimed: ReadonlyArray<ClaimedDelivery>,
   endpoint: { readonly id: number },
 ) => claimed.filter(({ targetId }) => targetId === endpoint.id).map(({ eventId }) => eventId)

@@ -1,6 +1,6 @@
 /** Creates, claims and reads linking attempts for tests of a store. */
 import { assert } from "@effect/vitest"
-import { linkingMillis, nothingShown, Store } from "@messaging-service/core"
+import { linkingMillis, emptyLinkingView, Store } from "@messaging-service/core"
 import type {
   LinkingStore,
   IdempotencyClaim,
@@ -12,7 +12,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
-import { aPhone, fresh, givenUp, minute } from "./Records.ts"
+import { aPhone, fresh, abandoned, minute } from "./Records.ts"
 
 export const digits = (): string => aPhone().slice(1)
 
@@ -24,7 +24,7 @@ export const anAttempt = (now: number, overrides: Partial<NewAttempt> = {}): New
   requestedAt: now,
   endsAt: now + linkingMillis,
   linksAt: null,
-  ...nothingShown,
+  ...emptyLinkingView,
   callbackUrl: null,
   pacing: null,
   ...overrides,
@@ -62,16 +62,16 @@ export const add = (workspaceId: WorkspaceId, now: number, options: Adding = {})
     ),
   )
 
-export const begun = (outcome: LinkingOutcome): SendingNumber =>
+export const started = (outcome: LinkingOutcome): SendingNumber =>
   outcome._tag === "Begun" ? outcome.number : assert.fail(`broken: ${outcome.guard}`)
 
-export const guardOf = (outcome: LinkingOutcome): string | null =>
+export const findGuard = (outcome: LinkingOutcome): string | null =>
   outcome._tag === "Broken" ? outcome.guard : null
 
 /** A connecting number with its attempt. */
 export const aLinking = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =>
   Effect.gen(function* () {
-    const number = begun(yield* add(workspaceId, now, options))
+    const number = started(yield* add(workspaceId, now, options))
     const attempt = present(yield* Store.use(({ numbers: store }) => store.getLinking(number.id)))
     return { number, attempt }
   })
@@ -96,5 +96,5 @@ export const claimAll = (
     }),
   )
 
-export const giveUp = (id: LinkingId) =>
-  Store.use(({ numbers: store }) => store.giveUpLinking(id, givenUp))
+export const abandon = (id: LinkingId) =>
+  Store.use(({ numbers: store }) => store.abandonLinking(id, abandoned))

@@ -11,7 +11,7 @@ export const range = (length: number): ReadonlyArray<number> =>
  * Rounds of a race: `many` where operations overlap. Sequential stores vary only in order, and slow
  * ones get one round.
  */
-export const roundsOf = (
+export const raceRounds = (
   { parallel, quick }: Required<StoreContractOptions>,
   many: number,
 ): ReadonlyArray<number> => range(parallel ? many : quick ? 3 : 1)

@@ -30,7 +30,7 @@ export const brokenBy = (acceptance: Acceptance) =>
  * When that work is next due within 50 days after `era`, else null: later work is another test's.
  * Without `saturated` the query for all kinds of work has the same answer.
  */
-export const nextDueOf = (work: Work, era: number, saturated?: SaturatedTenants) =>
+export const readNextDue = (work: Work, era: number, saturated?: SaturatedTenants) =>
   Effect.gen(function* () {
     const status = (yield* Store).queue
     const due = yield* status.nextDue(work, saturated)
@@ -52,14 +52,14 @@ export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim
   Effect.map(facts(workspaceId, { idempotency, now }), (found) => present(found.claim))
 
 /** The store's quota facts of a number at `now`. */
-export const quotaOf = (number: SendingNumber, now = noon) =>
+export const readQuota = (number: SendingNumber, now = noon) =>
   Effect.map(
     facts(number.workspaceId, { from: number.id, now }),
     (found): QuotaFacts => present(found.named).quota,
   )
 
 /** The number's messages in the window that ends at `plannedAt`, counted exactly. */
-export const exactQuotaOf = (
+export const readExactQuota = (
   number: SendingNumber,
   options: {
     readonly plannedAt: number
@@ -92,17 +92,17 @@ export const remaining = (workspace: Workspace) =>
   )
 
 /** Everything of the workspace in that mode. */
-export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): CallerScope => ({
+export const toScope = (workspaceId: WorkspaceId, mode: Mode = "live"): CallerScope => ({
   workspaceId,
   mode,
   restriction: null,
 })
 
 /** Every message of a workspace, as a page of its list newest first. */
-export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = noon) =>
+export const listMessages = (workspaceId: WorkspaceId, mode: Mode = "live", now = noon) =>
   Effect.map(
     Store.use(({ messages: store }) =>
-      store.list(scopeOf(workspaceId, mode), everyMessage, { before: null, limit: 100 }, now),
+      store.list(toScope(workspaceId, mode), everyMessage, { before: null, limit: 100 }, now),
     ),
     ({ items }) => items,
   )
@@ -111,18 +111,18 @@ export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = 
 export const lookUp = (message: Message) =>
   Effect.map(
     Store.use(({ messages: store }) =>
-      store.get(scopeOf(message.workspaceId, message.mode), message.id),
+      store.get(toScope(message.workspaceId, message.mode), message.id),
     ),
     (found): FoundMessage => present(found),
   )
 
 /** More permits of each kind than any test takes. */
-const manyPlaces: Capacity = { whole: 1000, share: { most: 1000 } }
+const ampleCapacity: Capacity = { whole: 1000, share: { most: 1000 } }
 export const plenty = {
-  lanes: manyPlaces,
-  deliveries: manyPlaces,
-  number_checks: manyPlaces,
-  linking: manyPlaces,
+  lanes: ampleCapacity,
+  deliveries: ampleCapacity,
+  number_checks: ampleCapacity,
+  linking: ampleCapacity,
 }
 
 /** The number's work in flight at `now`: messages, and chunks of its checks. */
@@ -133,5 +133,5 @@ export const attemptsInHands = (number: SendingNumber, now: number) =>
   )
 
 /** A message's state as the store has it now. */
-export const stateOf = (message: Message) =>
+export const readState = (message: Message) =>
   Effect.map(lookUp(message), (found) => found.message.state)

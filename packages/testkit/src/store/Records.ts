@@ -12,7 +12,7 @@ import type {
   ApiKey,
   Contact,
   EventId,
-  GivenUp,
+  Abandoned,
   IdempotencyClaim,
   KeyId,
   MediaFile,
@@ -152,9 +152,9 @@ export const aNewKey = (workspaceId: WorkspaceId, overrides: Partial<NewKey> = {
 export const aKey = (workspaceId: WorkspaceId, overrides: Partial<NewKey> = {}) =>
   Effect.gen(function* () {
     const store = (yield* Store).workspaces
-    const made = aNewKey(workspaceId, overrides)
-    const key = yield* store.insertKey(made, keyLimit)
-    const issued: IssuedKey = { key: present(key), hash: made.hash }
+    const newKey = aNewKey(workspaceId, overrides)
+    const key = yield* store.insertKey(newKey, keyLimit)
+    const issued: IssuedKey = { key: present(key), hash: newKey.hash }
     return issued
   })
 
@@ -178,7 +178,7 @@ export const aNumber = (
   })
 
 /** Reason for a failed linking attempt. */
-export const givenUp: GivenUp = { at: noon, reason: "link_expired" }
+export const abandoned: Abandoned = { at: noon, reason: "link_expired" }
 
 export const someNumbers = (workspaceId: WorkspaceId, count: number) =>
   Effect.forEach(Array.from({ length: count }), () => aNumber(workspaceId))
@@ -237,8 +237,8 @@ export const aMediaFile = (
     const reserved = yield* store.reserve(file, Number.MAX_SAFE_INTEGER)
     const id = reserved._tag === "Reserved" ? reserved.id : (0 as MediaId)
     assert.isNull(yield* store.commit(id, null, file.createdAt))
-    const made: MediaFile = { ...file, id }
-    return made
+    const mediaFile: MediaFile = { ...file, id }
+    return mediaFile
   })
 
 export const aNewMessage = (
@@ -331,9 +331,9 @@ export const accepted = (number: SendingNumber, options: AcceptanceOptions = {})
     const acceptance = anAcceptance(number, options)
     const outcome = yield* accept(acceptance)
     assert.strictEqual(outcome._tag, "Accepted")
-    const made = outcome._tag === "Accepted" ? outcome.ids : []
-    assert.lengthOf(made, acceptance.messages.length)
-    return acceptance.messages.map((message, index) => waiting(message, at(made, index)))
+    const messageIds = outcome._tag === "Accepted" ? outcome.ids : []
+    assert.lengthOf(messageIds, acceptance.messages.length)
+    return acceptance.messages.map((message, index) => waiting(message, at(messageIds, index)))
   })
 
 export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions, "count"> = {}) =>

@@ -50,17 +50,17 @@ export const aReminder = (workspaceId: WorkspaceId, overrides: Partial<NewRemind
       return present(inserted._tag === "Inserted" ? inserted.reminder : null)
     }),
     (reminder) =>
-      Store.use(({ reminders: store }) => store.remove(scopeOf(reminder), reminder.id, noon)).pipe(
+      Store.use(({ reminders: store }) => store.remove(getScope(reminder), reminder.id, noon)).pipe(
         Effect.orDie,
       ),
   )
 
-export const scopeOf = (
+export const getScope = (
   owner: Pick<ReminderScope, "workspaceId" | "mode">,
   restriction: ReminderScope["restriction"] = null,
 ): ReminderScope => ({ workspaceId: owner.workspaceId, mode: owner.mode, restriction })
 
-export const get = (reminder: Reminder, scope = scopeOf(reminder)) =>
+export const get = (reminder: Reminder, scope = getScope(reminder)) =>
   Store.use(({ reminders: store }) => store.get(scope, reminder.id))
 
 export const list = (
@@ -106,10 +106,10 @@ export const run = (number: SendingNumber, advance: ReminderRun, mode: "live" | 
     store.run(anAcceptance(number, { now: advance.ranAt, mode }), advance),
   )
 
-export const guardOf = (outcome: RunCommit) => (outcome._tag === "Broken" ? outcome.guard : null)
+export const findGuard = (outcome: RunCommit) => (outcome._tag === "Broken" ? outcome.guard : null)
 
-const runsOf = (reminder: Reminder, page: { before: number | null; limit: number }) =>
+const listRuns = (reminder: Reminder, page: { before: number | null; limit: number }) =>
   Store.use(({ reminders: store }) => store.runs(reminder.id, page))
 
-export const logOf = (reminder: Reminder) =>
-  Effect.map(runsOf(reminder, { before: null, limit: 100 }), ({ items }) => items)
+export const readRunLog = (reminder: Reminder) =>
+  Effect.map(listRuns(reminder, { before: null, limit: 100 }), ({ items }) => items)

@@ -35,5 +35,5 @@ export const followOutbox = Effect.gen(function* () {
 })
 
 /** The events of each message, in order. */
-export const story = (events: ReadonlyArray<OutboxEvent>) =>
+export const scenario = (events: ReadonlyArray<OutboxEvent>) =>
   events.map((event): readonly [number, MessageEventType] => [event.messageId, event.type])

@@ -18,7 +18,7 @@ export type Taking =
   | "stay_silent"
 
 /** One copy that a recipient sees. */
-export interface SeenCopy {
+export interface ReceivedCopy {
   readonly transportId: TransportId
   /** The recipient, as the remote server names it. */
   readonly to: string
@@ -38,7 +38,7 @@ export class RemoteServer extends Context.Service<
     /** A new connected number that has sent nothing; the remote server acknowledges. */
     readonly aNumber: Effect.Effect<NumberId>
     /** Recipients that exist, one of each kind that the transport can reach. */
-    readonly recipients: ReadonlyArray<{ readonly target: Target; readonly shownAs: string }>
+    readonly recipients: ReadonlyArray<{ readonly target: Target; readonly displayedAs: string }>
     /** Recipients that do not exist, with their error. */
     readonly strangers: ReadonlyArray<{ readonly target: Target; readonly code: MessageErrorCode }>
     /** Whether pictures keep their names; files always do. */
@@ -48,7 +48,7 @@ export class RemoteServer extends Context.Service<
     logOut(numberId: NumberId): Effect.Effect<void>
     logIn(numberId: NumberId): Effect.Effect<void>
     /** What recipients see of that number, oldest first. */
-    seen(numberId: NumberId): Effect.Effect<ReadonlyArray<SeenCopy>>
+    seen(numberId: NumberId): Effect.Effect<ReadonlyArray<ReceivedCopy>>
     /** Whether an attempt of that number waits for the remote server's answer; false once given up. */
     waiting(numberId: NumberId): Effect.Effect<boolean>
   }

@@ -24,13 +24,13 @@ export const layerTold = <Identifier>(transport: Context.Key<Identifier, Transpo
   Layer.effect(
     Told,
     Effect.gen(function* () {
-      const told: Array<TransportEvent> = []
+      const received: Array<TransportEvent> = []
       const { numbers } = yield* Store
       const { listen } = yield* transport
       yield* Effect.forkScoped(
         listen((event) =>
           Effect.gen(function* () {
-            told.push(event)
+            received.push(event)
             if (event._tag === "ConnectionChanged") {
               const { numberId, phone: digits, reason, status } = event
               yield* numbers.setStatus(numberId, status, digits ?? undefined, 0, null, reason)
@@ -38,7 +38,7 @@ export const layerTold = <Identifier>(transport: Context.Key<Identifier, Transpo
           }).pipe(Effect.orDie),
         ),
       )
-      return told
+      return received
     }),
   )
 
@@ -73,12 +73,12 @@ export const aText = (numberId: NumberId, to: Target, text = "Hello"): OutgoingM
 /** Runs everything else of the process, sockets too, until the condition holds. */
 export const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    const look = () => {
+    const check = () => {
       if (condition()) resume(Effect.void)
-      else turn = setTimeout(look, 5)
+      else timer = setTimeout(check, 5)
     }
-    let turn = setTimeout(look, 0)
-    return Effect.sync(() => clearTimeout(turn))
+    let timer = setTimeout(check, 0)
+    return Effect.sync(() => clearTimeout(timer))
   })
 
 /** The same for an effectful condition. */

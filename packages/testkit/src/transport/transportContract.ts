@@ -17,7 +17,7 @@ import { Clock, Effect, Fiber, Schema, Stream } from "effect"
 import type { Context, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { RemoteServer } from "./RemoteServer.ts"
-import type { SeenCopy } from "./RemoteServer.ts"
+import type { ReceivedCopy } from "./RemoteServer.ts"
 
 export interface TransportContractOptions {
   /** How many random courses to run; fewer where each takes long. Default 100. */
@@ -38,11 +38,11 @@ export const transportContract = <I, E>(
       Effect.gen(function* () {
         const remoteServer = yield* RemoteServer
         const numberId = yield* remoteServer.aNumber
-        for (const { target, shownAs } of remoteServer.recipients) {
+        for (const { target, displayedAs } of remoteServer.recipients) {
           const message = { ...(yield* aMessage(numberId)), to: target, text: "Grüße *👋*\n\n  " }
           assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-          const seen = yield* remoteServer.seen(numberId)
-          assert.deepStrictEqual(seen.at(-1), copyOf(message, shownAs))
+          const received = yield* remoteServer.seen(numberId)
+          assert.deepStrictEqual(received.at(-1), toCopy(message, displayedAs))
         }
         assert.strictEqual(
           (yield* remoteServer.seen(numberId)).length,
@@ -55,14 +55,14 @@ export const transportContract = <I, E>(
       Effect.gen(function* () {
         const remoteServer = yield* RemoteServer
         const numberId = yield* remoteServer.aNumber
-        const { shownAs } = yield* firstRecipient
+        const { displayedAs } = yield* firstRecipient
         for (const media of [aPicture, { ...aPicture, type: "file" as const }]) {
           const fileName =
             media.type === "file" || remoteServer.namesPictures ? media.fileName : null
           for (const text of ["A caption", ""]) {
             const message = { ...(yield* aMessage(numberId)), text, media }
             assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-            const copy = copyOf(message, shownAs)
+            const copy = toCopy(message, displayedAs)
             assert.deepStrictEqual((yield* remoteServer.seen(numberId)).at(-1), {
               ...copy,
               media: copy.media === null ? null : { ...copy.media, fileName },
@@ -100,7 +100,7 @@ export const transportContract = <I, E>(
         const messages = yield* Effect.replicateEffect(aMessage(numberId), 5)
         for (const message of messages) yield* send(message)
         assert.deepStrictEqual(
-          yield* seenIds(numberId),
+          yield* receivedIds(numberId),
           messages.map(({ transportId }) => transportId),
         )
       }),
@@ -127,7 +127,7 @@ export const transportContract = <I, E>(
         })
         const later = { ...(yield* aMessage(numberId)), expiresAt: expiresAt + 60_000 }
         assert.deepStrictEqual(yield* send(later), { _tag: "Accepted" })
-        assert.deepStrictEqual(yield* seenIds(numberId), [later.transportId])
+        assert.deepStrictEqual(yield* receivedIds(numberId), [later.transportId])
       }),
     )
 
@@ -166,7 +166,7 @@ export const transportContract = <I, E>(
         yield* remoteServer.take(numberId, "break_before_ack")
         const message = yield* aMessage(numberId)
         assert.deepStrictEqual(yield* send(message), { _tag: "Unknown" })
-        assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
+        assert.deepStrictEqual(yield* receivedIds(numberId), [message.transportId])
       }),
     )
 
@@ -185,7 +185,7 @@ export const transportContract = <I, E>(
             yield* send(message)
             assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
             assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-            const copies = (yield* seenIds(numberId)).filter((id) => id === message.transportId)
+            const copies = (yield* receivedIds(numberId)).filter((id) => id === message.transportId)
             assert.strictEqual(copies.length, 1)
           }
         }),
@@ -201,7 +201,7 @@ export const transportContract = <I, E>(
         assert.deepStrictEqual(yield* remoteServer.seen(numberId), [])
         yield* remoteServer.logIn(numberId)
         assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-        assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
+        assert.deepStrictEqual(yield* receivedIds(numberId), [message.transportId])
       }),
     )
 
@@ -238,7 +238,7 @@ export const transportContract = <I, E>(
         yield* remoteServer.take(numberId, "acknowledge")
         const next = yield* aMessage(numberId)
         assert.deepStrictEqual(yield* send(next), { _tag: "Accepted" })
-        assert.deepStrictEqual(yield* seenIds(numberId), [next.transportId])
+        assert.deepStrictEqual(yield* receivedIds(numberId), [next.transportId])
       }),
     )
 
@@ -276,7 +276,7 @@ export const transportContract = <I, E>(
             assert.strictEqual(_tag, step.connected ? outcomes[step.taking] : "NotConnected")
             if (_tag === "Accepted" || _tag === "Unknown") arrived.add(message.transportId)
           }
-          assert.deepStrictEqual(yield* seenIds(numberId), [...arrived])
+          assert.deepStrictEqual(yield* receivedIds(numberId), [...arrived])
         }),
       { arbitrary: { runs } },
     )
@@ -297,7 +297,7 @@ const outcomes = {
 
 const unknownNumber = 2_000_000_000 as NumberId
 
-let made = 0
+let createdCount = 0
 
 const firstRecipient = Effect.map(RemoteServer, ({ recipients }) => {
   const [first] = recipients
@@ -308,7 +308,7 @@ const firstRecipient = Effect.map(RemoteServer, ({ recipients }) => {
 const aMessage = (numberId: NumberId): Effect.Effect<OutgoingMessage, never, RemoteServer> =>
   Effect.map(firstRecipient, ({ target }) => ({
     numberId,
-    transportId: (++made).toString(16).toUpperCase().padStart(20, "A") as TransportId,
+    transportId: (++createdCount).toString(16).toUpperCase().padStart(20, "A") as TransportId,
     to: target,
     text: "Hello",
     media: null,
@@ -328,9 +328,12 @@ const aPicture: OutgoingMedia = {
   content: Stream.make(pictureBytes.subarray(0, 20), pictureBytes.subarray(20)),
 }
 
-const copyOf = ({ transportId, text, media }: OutgoingMessage, shownAs: string): SeenCopy => ({
+const toCopy = (
+  { transportId, text, media }: OutgoingMessage,
+  displayedAs: string,
+): ReceivedCopy => ({
   transportId,
-  to: shownAs,
+  to: displayedAs,
   text,
   media:
     media === null
@@ -343,22 +346,22 @@ const copyOf = ({ transportId, text, media }: OutgoingMessage, shownAs: string):
         },
 })
 
-const seenIds = (numberId: NumberId) =>
+const receivedIds = (numberId: NumberId) =>
   Effect.flatMap(RemoteServer, (remoteServer) => remoteServer.seen(numberId)).pipe(
     Effect.map((copies) => copies.map(({ transportId }) => transportId)),
   )
 
 /** Lets everything else of the process run, sockets too. */
-const aTurn = Effect.callback<void>((resume) => {
-  const turn = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(turn))
+const aTick = Effect.callback<void>((resume) => {
+  const immediate = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(immediate))
 })
 
 const eventually = (condition: Effect.Effect<boolean>): Effect.Effect<void> =>
   Effect.gen(function* () {
-    for (let turns = 0; turns < 100_000; turns++) {
+    for (let iterations = 0; iterations < 100_000; iterations++) {
       if (yield* condition) return
-      yield* aTurn
+      yield* aTick
     }
     assert.fail("the remote server never came to that")
   })

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { aPlan, buildersOver } from "./builders.ts"
 import type { Fields } from "./builders.ts"
 
-export interface Made {
+export interface Created {
   readonly id: number
 }
 
@@ -12,19 +12,19 @@ export interface Made {
 type Create<E, R> = <Body>(path: string, json: unknown) => Effect.Effect<Body, E, R>
 
 export const buildersWith = <E, R>(create: Create<E, R>) => {
-  const at = ({ id }: Made, records: string) => `/workspaces/${id}/${records}`
-  const key = (workspace: Made, fields: Fields) =>
-    create<Made & { readonly key: string }>(at(workspace, "keys"), fields)
+  const at = ({ id }: Created, records: string) => `/workspaces/${id}/${records}`
+  const key = (workspace: Created, fields: Fields) =>
+    create<Created & { readonly key: string }>(at(workspace, "keys"), fields)
   return {
     ...buildersOver({
-      workspace: (fields) => create<Made>("/workspaces", fields),
-      number: (workspace: Made, fields) =>
-        create<Made & { readonly phone: string }>(at(workspace, "numbers"), fields),
+      workspace: (fields) => create<Created>("/workspaces", fields),
+      number: (workspace: Created, fields) =>
+        create<Created & { readonly phone: string }>(at(workspace, "numbers"), fields),
       key,
-      contact: (workspace, fields) => create<Made>(at(workspace, "contacts"), fields),
+      contact: (workspace, fields) => create<Created>(at(workspace, "contacts"), fields),
     }),
     /** A key of version 1, which has no settings. */
-    aKeyV1: (workspace: Made) => key(workspace, { version: 1 }),
+    aKeyV1: (workspace: Created) => key(workspace, { version: 1 }),
   }
 }
 

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { buildersOver } from "./builders.ts"
 
 /** The caller of a key, as admission finds it. */
-const callerOf = (key: string) =>
+const admitCaller = (key: string) =>
   Effect.map(
     Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1")),
     ({ caller }) => caller,
@@ -33,7 +33,7 @@ export const builders = buildersOver<
   key: (workspace, fields) =>
     Effect.flatMap(
       Keys.use((keys) => keys.create("owner", workspace, fields)),
-      ({ key }) => callerOf(key),
+      ({ key }) => admitCaller(key),
     ),
   contact: (workspace, fields) =>
     Effect.map(

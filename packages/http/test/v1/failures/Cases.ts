@@ -6,16 +6,16 @@ import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
 import { aPlan, aNumber, change, operate, remove } from "../../Records.ts"
-import type { Made } from "../../Records.ts"
+import type { Created } from "../../Records.ts"
 import {
   aClient,
   aLonelyClient,
   answered,
-  ask,
+  request,
   bodyAs,
   call,
   kinds,
-  saysNo,
+  assertRefusedV1,
   sends,
 } from "../Asking.ts"
 import type { Credentials, Fields } from "../Asking.ts"
@@ -29,7 +29,7 @@ interface Scene {
 const plan = (messages_remaining: number | null) =>
   aPlan({ messages_remaining, media_storage_bytes: 1024 })
 
-const deleteKey = (workspace: Made, key: Made) =>
+const deleteKey = (workspace: Created, key: Created) =>
   operate({ method: "DELETE", path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}` })
 
 const scenes = {
@@ -73,7 +73,7 @@ const scenes = {
   ),
   "its connecting number": Effect.gen(function* () {
     const { credentials } = yield* aClient()
-    const answer = yield* ask("whatsapp/connect/", { ...credentials })
+    const answer = yield* request("whatsapp/connect/", { ...credentials })
     const { whatsapp_client } = answered<{ readonly whatsapp_client: number }>(answer)
     return { credentials, fields: { whatsapp_client } }
   }),
@@ -96,22 +96,22 @@ export interface Case {
   readonly operation: string
   /** Default: a client. */
   readonly scene?: keyof typeof scenes
-  readonly says: string
+  readonly message: string
   /** The sent fields; null leaves a field out of a form. */
   readonly fields: Fields
 }
 
-const titleOf = ({ fields, operation, scene }: Case, at: number): string => {
-  const shown = JSON.stringify(fields)
-  const told = shown.length > 120 ? `${shown.slice(0, 120)}…` : shown
-  return `${at + 1}. ${operation} ${scene === undefined ? "" : `of ${scene} `}with ${told}`
+const toTitle = ({ fields, operation, scene }: Case, at: number): string => {
+  const formatted = JSON.stringify(fields)
+  const text = formatted.length > 120 ? `${formatted.slice(0, 120)}…` : formatted
+  return `${at + 1}. ${operation} ${scene === undefined ? "" : `of ${scene} `}with ${text}`
 }
 
 /** One test for each case, in each kind of body. */
 export const says = (what: string, cases: ReadonlyArray<Case>) =>
   layer(layerService({ settings: { trustProxy: true } }))(what, (it) => {
     for (const [index, one] of cases.entries()) {
-      it.effect(`${titleOf(one, index)}: ${one.says}`, () =>
+      it.effect(`${toTitle(one, index)}: ${one.message}`, () =>
         Effect.gen(function* () {
           const scene: Scene = yield* scenes[one.scene ?? "a client"]
           const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
@@ -120,7 +120,7 @@ export const says = (what: string, cases: ReadonlyArray<Case>) =>
             // Otherwise a wrong key would exceed its minute's limit.
             const address = ["x-forwarded-for", `192.0.2.${index % 250}`] as const
             const answer = yield* call(one.operation, { ...body, headers: [...headers, address] })
-            saysNo(answer, 400, one.says)
+            assertRefusedV1(answer, 400, one.message)
           }
         }),
       )

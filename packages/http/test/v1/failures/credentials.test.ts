@@ -12,29 +12,29 @@ const credentialCases = (operation: string): ReadonlyArray<Case> => [
   {
     operation,
     fields: { api_key: null },
-    says: "Auth Error - Please send correct API key and Client id",
+    message: "Auth Error - Please send correct API key and Client id",
   },
   {
     operation,
     fields: { api_key: "", client_id: null },
-    says: "Auth Error - Please send correct API key and Client id",
+    message: "Auth Error - Please send correct API key and Client id",
   },
-  { operation, fields: { client_id: null }, says: "Invalid client id." },
-  { operation, fields: { client_id: "" }, says: "Invalid client id." },
-  { operation, fields: { client_id: "seven" }, says: "Invalid client id." },
-  { operation, fields: { client_id: "1.5" }, says: "Invalid client id." },
-  { operation, fields: { api_key: unknownKey }, says: "Auth Error: invalid api key" },
-  { operation, fields: { api_key: "mistyped" }, says: "Auth Error: invalid api key" },
-  { operation, fields: {}, scene: "a deleted key", says: "Auth Error: invalid api key" },
+  { operation, fields: { client_id: null }, message: "Invalid client id." },
+  { operation, fields: { client_id: "" }, message: "Invalid client id." },
+  { operation, fields: { client_id: "seven" }, message: "Invalid client id." },
+  { operation, fields: { client_id: "1.5" }, message: "Invalid client id." },
+  { operation, fields: { api_key: unknownKey }, message: "Auth Error: invalid api key" },
+  { operation, fields: { api_key: "mistyped" }, message: "Auth Error: invalid api key" },
+  { operation, fields: {}, scene: "a deleted key", message: "Auth Error: invalid api key" },
   {
     operation,
     fields: {},
     scene: "the client id of another workspace",
-    says: "Auth Error: invalid api key",
+    message: "Auth Error: invalid api key",
   },
-  { operation, fields: {}, scene: "a deleted workspace", says: "Auth Error: invalid api key" },
-  { operation, fields: {}, scene: "a demo workspace", says: "Demo Account can not access apis" },
-  { operation, fields: {}, scene: "a disabled account", says: "Account Disabled" },
+  { operation, fields: {}, scene: "a deleted workspace", message: "Auth Error: invalid api key" },
+  { operation, fields: {}, scene: "a demo workspace", message: "Demo Account can not access apis" },
+  { operation, fields: {}, scene: "a disabled account", message: "Account Disabled" },
 ]
 
 says("version 1 refuses credentials", [
@@ -46,24 +46,24 @@ says("version 1 refuses credentials", [
   // `me/` has shorter texts of its own (contract: Version 1: credentials).
   ...credentialCases("me/").map((one) => ({
     ...one,
-    says: one.says.startsWith("Auth Error -")
+    message: one.message.startsWith("Auth Error -")
       ? "Auth Error"
-      : one.says === "Invalid client id."
+      : one.message === "Invalid client id."
         ? one.fields["client_id"] === null || one.fields["client_id"] === ""
           ? "Auth Error"
           : "Invalid Client Id"
-        : one.says,
+        : one.message,
   })),
   {
     operation: "me/",
     fields: { whatsapp_client: 999_999_999 },
-    says: "Invalid WhatsApp Client ID",
+    message: "Invalid WhatsApp Client ID",
   },
-  { operation: "me/", fields: { whatsapp_client: "mine" }, says: "Invalid WhatsApp Client ID" },
+  { operation: "me/", fields: { whatsapp_client: "mine" }, message: "Invalid WhatsApp Client ID" },
   {
     operation: "me/",
     scene: "another workspace's number",
     fields: {},
-    says: "Invalid WhatsApp Client ID",
+    message: "Invalid WhatsApp Client ID",
   },
 ])

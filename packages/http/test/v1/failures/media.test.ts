@@ -4,26 +4,26 @@ import { Effect } from "effect"
 import { aPlan } from "../../Records.ts"
 import { layerService } from "../../Service.ts"
 import { png } from "../../v2/Uploading.ts"
-import { aClient, ask, call, kinds, saysNo, withFile } from "../Asking.ts"
+import { aClient, request, call, kinds, assertRefusedV1, withFile } from "../Asking.ts"
 import { says } from "./Cases.ts"
 
 says("version 1 refuses uploads and queries about files", [
-  { operation: "media/upload/", fields: {}, says: "File cant be null" },
+  { operation: "media/upload/", fields: {}, message: "File cant be null" },
 
-  { operation: "media/list/", fields: { page: 0 }, says: "Invalid page" },
-  { operation: "media/list/", fields: { page: "last" }, says: "Invalid page" },
-  { operation: "media/list/", fields: { limit: 0 }, says: "Invalid limit" },
-  { operation: "media/list/", fields: { limit: -5 }, says: "Invalid limit" },
-  { operation: "media/list/", fields: { limit: "all" }, says: "Invalid limit" },
-  { operation: "media/list/", fields: { file_type: "video" }, says: "Invalid file_type" },
-  { operation: "media/list/", fields: { file_type: 1 }, says: "Invalid file_type" },
+  { operation: "media/list/", fields: { page: 0 }, message: "Invalid page" },
+  { operation: "media/list/", fields: { page: "last" }, message: "Invalid page" },
+  { operation: "media/list/", fields: { limit: 0 }, message: "Invalid limit" },
+  { operation: "media/list/", fields: { limit: -5 }, message: "Invalid limit" },
+  { operation: "media/list/", fields: { limit: "all" }, message: "Invalid limit" },
+  { operation: "media/list/", fields: { file_type: "video" }, message: "Invalid file_type" },
+  { operation: "media/list/", fields: { file_type: 1 }, message: "Invalid file_type" },
 
-  { operation: "media/delete/", fields: {}, says: "Invalid media id" },
-  { operation: "media/delete/", fields: { media_id: "" }, says: "Invalid media id" },
-  { operation: "media/delete/", fields: { media_id: "first" }, says: "Invalid media id" },
-  { operation: "media/delete/", fields: { media_id: 0 }, says: "Invalid media id" },
-  { operation: "media/delete/", fields: { media_id: -1 }, says: "Invalid media id" },
-  { operation: "media/delete/", fields: { media_id: 999_999_999 }, says: "Invalid media id" },
+  { operation: "media/delete/", fields: {}, message: "Invalid media id" },
+  { operation: "media/delete/", fields: { media_id: "" }, message: "Invalid media id" },
+  { operation: "media/delete/", fields: { media_id: "first" }, message: "Invalid media id" },
+  { operation: "media/delete/", fields: { media_id: 0 }, message: "Invalid media id" },
+  { operation: "media/delete/", fields: { media_id: -1 }, message: "Invalid media id" },
+  { operation: "media/delete/", fields: { media_id: 999_999_999 }, message: "Invalid media id" },
 ])
 
 layer(layerService())("an upload that is", (it) => {
@@ -40,7 +40,7 @@ layer(layerService())("an upload that is", (it) => {
       const { credentials } = yield* aClient()
       const fields = { ...credentials, file: "photo.png" }
       for (const kind of kinds.filter((one) => one !== "multipart")) {
-        saysNo(yield* ask("media/upload/", fields, kind), 400, "File cant be null")
+        assertRefusedV1(yield* request("media/upload/", fields, kind), 400, "File cant be null")
       }
     }),
   )
@@ -48,7 +48,11 @@ layer(layerService())("an upload that is", (it) => {
   it.effect.each(uploads)("%s", ([, files, message]) =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
-      saysNo(yield* call("media/upload/", withFile({ ...credentials }, files)), 400, message)
+      assertRefusedV1(
+        yield* call("media/upload/", withFile({ ...credentials }, files)),
+        400,
+        message,
+      )
     }),
   )
 
@@ -58,7 +62,7 @@ layer(layerService())("an upload that is", (it) => {
       const { credentials } = yield* aClient({ workspace: { plan } })
       const upload = call("media/upload/", withFile({ ...credentials }, [{}]))
       assert.strictEqual((yield* upload).status, 200)
-      saysNo(yield* upload, 400, "Media storage is full")
+      assertRefusedV1(yield* upload, 400, "Media storage is full")
     }),
   )
 
@@ -67,7 +71,7 @@ layer(layerService())("an upload that is", (it) => {
       const { credentials } = yield* aClient()
       const bytes = Buffer.alloc(64 * 1024 * 1024 + 1)
       const answer = yield* call("media/upload/", withFile({ ...credentials }, [{ bytes }]))
-      saysNo(answer, 413, "Request too large")
+      assertRefusedV1(answer, 413, "Request too large")
     }),
   )
 })

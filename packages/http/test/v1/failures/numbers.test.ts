@@ -5,7 +5,7 @@ import type { Case } from "./Cases.ts"
 const connecting = (fields: Case["fields"], text: string, scene?: Case["scene"]): Case => ({
   operation: "whatsapp/connect/",
   fields,
-  says: text,
+  message: text,
   ...(scene === undefined ? {} : { scene }),
 })
 
@@ -28,21 +28,21 @@ says("version 1 refuses to connect and show numbers", [
   connecting({}, "Your plan does not include this", "a plan without reminders and numbers"),
   connecting({}, "Whatsapp client limit reached", "a plan with room for one number"),
 
-  { operation: "whatsapp/status/", fields: {}, says: "Invalid whatsapp client id." },
+  { operation: "whatsapp/status/", fields: {}, message: "Invalid whatsapp client id." },
   {
     operation: "whatsapp/status/",
     fields: { whatsapp_client: "main" },
-    says: "Invalid whatsapp client",
+    message: "Invalid whatsapp client",
   },
   {
     operation: "whatsapp/status/",
     fields: { whatsapp_client: 999_999_999 },
-    says: "Invalid whatsapp client",
+    message: "Invalid whatsapp client",
   },
   {
     operation: "whatsapp/status/",
     scene: "another workspace's number",
     fields: {},
-    says: "Invalid whatsapp client",
+    message: "Invalid whatsapp client",
   },
 ])

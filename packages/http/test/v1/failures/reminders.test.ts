@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
 import { aKey } from "../../Records.ts"
 import { get } from "../../v2/Asking.ts"
-import { aClient, aText, answered, call, saysNo, withFile } from "../Asking.ts"
+import { aClient, aText, answered, call, assertRefusedV1, withFile } from "../Asking.ts"
 import type { Fields } from "../Asking.ts"
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
@@ -15,7 +15,7 @@ const aReminder = { ...schedule, ...aText }
 const creation = (fields: Fields, text: string, scene?: Case["scene"]): Case => ({
   operation: "reminder/create/",
   fields,
-  says: text,
+  message: text,
   ...(scene === undefined ? {} : { scene }),
 })
 
@@ -66,11 +66,11 @@ says("version 1 refuses reminders", [
   creation({ ...aReminder, phone: "@recipient" }, "Invalid whatsapp client id."),
   creation(aReminder, "Your plan does not include this", "a plan without reminders and numbers"),
 
-  { operation: "reminder/list/", fields: { page: 0 }, says: "Invalid page" },
-  { operation: "reminder/list/", fields: { page: "last" }, says: "Invalid page" },
+  { operation: "reminder/list/", fields: { page: 0 }, message: "Invalid page" },
+  { operation: "reminder/list/", fields: { page: "last" }, message: "Invalid page" },
 
   ...[{}, { reminder_id: "first" }, { reminder_id: 0 }, { reminder_id: 999_999_999 }].map(
-    (fields): Case => ({ operation: "reminder/cancel/", fields, says: "Invalid reminder id" }),
+    (fields): Case => ({ operation: "reminder/cancel/", fields, message: "Invalid reminder id" }),
   ),
 ])
 
@@ -83,8 +83,8 @@ layer(layerService())("a refused reminder with a file that is", (it) => {
   it.effect.each(refusals)("%s leaves no file in the media directory", ([, fields, message]) =>
     Effect.gen(function* () {
       const { credentials, workspace } = yield* aClient()
-      const asked = { ...credentials, ...aReminder, msg_type: 2, ...fields }
-      saysNo(yield* call("reminder/create/", withFile(asked, [{}])), 400, message)
+      const request = { ...credentials, ...aReminder, msg_type: 2, ...fields }
+      assertRefusedV1(yield* call("reminder/create/", withFile(request, [{}])), 400, message)
       const { key } = yield* aKey(workspace)
       const files = answered<{ readonly data: ReadonlyArray<unknown> }>(
         yield* get(key, "/api/v2/media"),

@@ -11,32 +11,32 @@ says("version 1 refuses a scheduled send", [
   ...[null, "", "2099-12-31", "12/31/2099", "30/02/2099", "1/1/2099", "00/01/2099"].map((date) => ({
     operation: "schedule_msg/",
     fields: { ...aText, ...later, date },
-    says: "Invalid date",
+    message: "Invalid date",
   })),
   ...[null, "", "24:00", "12:60", "9:00", "noon", "12:00:00"].map((time) => ({
     operation: "schedule_msg/",
     fields: { ...aText, ...later, time },
-    says: "Invalid time",
+    message: "Invalid time",
   })),
   ...["PST", "+02:00", "Europe/Nowhere"].map((timezone) => ({
     operation: "schedule_msg/",
     fields: { ...aText, ...later, timezone },
-    says: "Invalid timezone",
+    message: "Invalid timezone",
   })),
   {
     operation: "schedule_msg/",
     fields: { ...aText, date: "31/12/1969", time: "23:59" },
-    says: "Schedule time is in the past",
+    message: "Schedule time is in the past",
   },
   {
     operation: "schedule_msg/",
     fields: { ...aText, date: "01/01/1970", time: "00:00" },
-    says: "Schedule time is in the past",
+    message: "Schedule time is in the past",
   },
   {
     operation: "schedule_msg/",
     // Before midnight of UTC.
     fields: { ...aText, date: "01/01/1970", time: "00:30", timezone: "Europe/Berlin" },
-    says: "Schedule time is in the past",
+    message: "Schedule time is in the past",
   },
 ])

@@ -10,7 +10,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
-import { brokenBy, claimKey, exactQuotaOf, lookUp, messagesOf, remaining } from "../Reading.ts"
+import { brokenBy, claimKey, readExactQuota, lookUp, listMessages, remaining } from "../Reading.ts"
 import { claim } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -50,7 +50,7 @@ export const accepting: Topic = (it) => {
       for (const to of gone) {
         assert.strictEqual(yield* brokenBy(anAcceptance(number, { message: { to } })), "contact")
       }
-      assert.deepStrictEqual(yield* messagesOf(workspace.id), [])
+      assert.deepStrictEqual(yield* listMessages(workspace.id), [])
     }),
   )
 
@@ -204,9 +204,9 @@ export const accepting: Topic = (it) => {
       const refused = (acceptance: Acceptance, guard: BrokenGuard) =>
         Effect.gen(function* () {
           assert.strictEqual(yield* brokenBy(acceptance), guard)
-          assert.deepStrictEqual(yield* messagesOf(workspace.id, "live", now), [])
+          assert.deepStrictEqual(yield* listMessages(workspace.id, "live", now), [])
           assert.strictEqual(yield* remaining(workspace), 4)
-          assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: now, limit })).planned, 0)
+          assert.strictEqual((yield* readExactQuota(number, { plannedAt: now, limit })).planned, 0)
           assert.deepStrictEqual(yield* claim([number], { now: now + minute }), [])
           const due = yield* work.nextDue("lanes")
           assert.isTrue(due === null || due > now + minute)
@@ -219,12 +219,17 @@ export const accepting: Topic = (it) => {
         "idempotency",
       )
 
-      const held = aClaim(key.id)
-      assert.deepStrictEqual(yield* claimKey(workspace.id, held, now), { _tag: "Claimed" })
-      yield* refused(anAcceptance(number, { now, limit, count: 5, idempotency: held }), "allowance")
-      const rival = { ...held, token: "rival" }
+      const idempotencyClaim = aClaim(key.id)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, idempotencyClaim, now), {
+        _tag: "Claimed",
+      })
+      yield* refused(
+        anAcceptance(number, { now, limit, count: 5, idempotency: idempotencyClaim }),
+        "allowance",
+      )
+      const rival = { ...idempotencyClaim, token: "rival" }
       assert.deepStrictEqual(yield* claimKey(workspace.id, rival, now), { _tag: "InProgress" })
-      yield* store.releaseClaim(held)
+      yield* store.releaseClaim(idempotencyClaim)
       assert.deepStrictEqual(yield* claimKey(workspace.id, rival, now), { _tag: "Claimed" })
 
       yield* Store.use(({ numbers }) => numbers.remove(workspace.id, number.id, now))
@@ -232,11 +237,14 @@ export const accepting: Topic = (it) => {
         yield* brokenBy(anAcceptance(number, { now, limit, idempotency: rival })),
         "number",
       )
-      assert.deepStrictEqual(yield* messagesOf(workspace.id, "live", now), [])
+      assert.deepStrictEqual(yield* listMessages(workspace.id, "live", now), [])
       assert.strictEqual(yield* remaining(workspace), 4)
-      assert.deepStrictEqual(yield* claimKey(workspace.id, { ...held, token: "third" }, now), {
-        _tag: "InProgress",
-      })
+      assert.deepStrictEqual(
+        yield* claimKey(workspace.id, { ...idempotencyClaim, token: "third" }, now),
+        {
+          _tag: "InProgress",
+        },
+      )
     }),
   )
 }

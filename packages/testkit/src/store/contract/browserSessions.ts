@@ -134,13 +134,13 @@ const links: Topic = (it) => {
       const { id } = yield* aWorkspace()
       const used = yield* aLink(at, id)
       yield* exchange(used, at)
-      const made = yield* Effect.forEach(
+      const signInLinks = yield* Effect.forEach(
         Array.from({ length: 6 }),
         () => store.insertLink({ ...used, codeHash: aHash() }, 2),
         { concurrency: "unbounded" },
       )
       assert.lengthOf(
-        made.filter((link) => link !== null),
+        signInLinks.filter((link) => link !== null),
         2,
       )
       const later = { ...used, createdAt: at + hour, codeExpiresAt: at + 2 * hour }
@@ -153,11 +153,11 @@ const links: Topic = (it) => {
       const at = anEra()
       const { id } = yield* aWorkspace()
       const link = yield* aLink(at, id)
-      const made = yield* Effect.forEach(Array.from({ length: 8 }), () => exchange(link, at), {
+      const created = yield* Effect.forEach(Array.from({ length: 8 }), () => exchange(link, at), {
         concurrency: "unbounded",
       })
       assert.lengthOf(
-        made.filter((session) => session !== null),
+        created.filter((session) => session !== null),
         1,
       )
     }),

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type { ClaimedDelivery, SaturatedTenants, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { aCallback, aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
+import { aCallback, aCallbackUrl, aCallingStage, readCallbacks } from "../Calling.ts"
 import {
   anEndpoint,
   anEvent,
@@ -11,7 +11,7 @@ import {
   claimDue,
   claimTheOne,
   delivered,
-  eventsOf,
+  getEvents,
   refused,
   settleAndClaimDue,
   settleDeliveries,
@@ -50,8 +50,8 @@ export const callbacks: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const callbackUrl = aCallbackUrl()
-      const given = { message: { callbackUrl } }
-      const [first, second] = yield* accepted(number, { count: 2, ...given })
+      const input = { message: { callbackUrl } }
+      const [first, second] = yield* accepted(number, { count: 2, ...input })
       const success = sent(yield* claimOne(number))
       yield* settle([success])
       const failure = endedAs(yield* claimOne(number), {
@@ -59,8 +59,8 @@ export const callbacks: Topic = (it) => {
         error: { ...sendFailed, message: "Größe & more" },
       })
       yield* settle([failure])
-      const cancel = cancelled(yield* aMessage(number, given))
-      const expiry = expired(yield* aMessage(number, given))
+      const cancel = cancelled(yield* aMessage(number, input))
+      const expiry = expired(yield* aMessage(number, input))
       yield* end(cancel, cancelled(yield* aMessage(number)), expiry)
       yield* aMessage(number)
       yield* settle([sent(yield* claimOne(number))])
@@ -131,16 +131,24 @@ export const callbacks: Topic = (it) => {
       const { number } = yield* aCallingStage()
       const { number: stranger } = yield* aCallingStage()
       const slow = aCallbackUrl()
-      const made = yield* Effect.forEach(range(9), (index) => aCallback(number, `${slow}/${index}`))
+      const created = yield* Effect.forEach(range(9), (index) =>
+        aCallback(number, `${slow}/${index}`),
+      )
       const other = yield* aCallback(number, aCallbackUrl(), noon + minute)
       const same = yield* aCallback(stranger, slow, noon + 2 * minute)
       const limits = { perTarget: 3, leaseUntil: noon + day }
       const claimed = yield* claimDue(limits)
-      assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([...made.slice(0, 3), other, same]))
+      assert.deepStrictEqual(
+        readCallbacks(claimed),
+        readCallbacks([...created.slice(0, 3), other, same]),
+      )
       assert.deepStrictEqual(yield* claimDue(limits), [])
-      const first = claimed.find(({ eventId }) => eventId === at(made, 0).eventId)
+      const first = claimed.find(({ eventId }) => eventId === at(created, 0).eventId)
       yield* settleDeliveries(delivered(present(first)))
-      assert.deepStrictEqual(callbacksOf(yield* claimDue(limits)), callbacksOf([at(made, 3)]))
+      assert.deepStrictEqual(
+        readCallbacks(yield* claimDue(limits)),
+        readCallbacks([at(created, 3)]),
+      )
     }),
   )
 
@@ -148,8 +156,8 @@ export const callbacks: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const { number: stranger } = yield* aCallingStage()
-      const made = yield* Effect.forEach(range(9), (place) =>
-        aCallback(number, aCallbackUrl(), noon + place),
+      const created = yield* Effect.forEach(range(9), (index) =>
+        aCallback(number, aCallbackUrl(), noon + index),
       )
       const later = yield* aCallback(stranger, aCallbackUrl(), noon + minute)
       const ofWorkspace = (claimed: ReadonlyArray<ClaimedDelivery>) =>
@@ -157,19 +165,19 @@ export const callbacks: Topic = (it) => {
       const limits = { leaseUntil: noon + day }
       // Callbacks above the share take nothing of the limit.
       const claimed = yield* claimDue({ ...limits, ...sharing(4), limit: 5 })
-      assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([...made.slice(0, 4), later]))
-      const held = ofWorkspace(claimed)
-      assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, held) }), [])
-      const [lost, ended, ...rest] = held
+      assert.deepStrictEqual(readCallbacks(claimed), readCallbacks([...created.slice(0, 4), later]))
+      const claimedDeliveries = ofWorkspace(claimed)
+      assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, claimedDeliveries) }), [])
+      const [lost, ended, ...rest] = claimedDeliveries
       const results = [delivered(present(ended)), refused(present(lost), noon + 2 * hour)]
       const next = yield* settleAndClaimDue(results, { ...limits, ...sharing(4, rest) })
-      assert.deepStrictEqual(callbacksOf(next), callbacksOf(made.slice(4, 6)))
+      assert.deepStrictEqual(readCallbacks(next), readCallbacks(created.slice(4, 6)))
       yield* settleDeliveries(...[...rest, ...next].map((each) => delivered(each)))
       // The failed one is due again, after those that have waited longer.
       const last = yield* claimDue({ ...limits, ...sharing(3), now: noon + 2 * hour })
-      assert.deepStrictEqual(callbacksOf(last), callbacksOf(made.slice(6, 9)))
+      assert.deepStrictEqual(readCallbacks(last), readCallbacks(created.slice(6, 9)))
       const fourth = yield* claimDue({ ...limits, ...sharing(4, last), now: noon + 2 * hour })
-      assert.deepStrictEqual(callbacksOf(fourth), [present(lost).eventId])
+      assert.deepStrictEqual(readCallbacks(fourth), [present(lost).eventId])
     }),
   )
 
@@ -179,15 +187,17 @@ export const callbacks: Topic = (it) => {
       const endpoint = yield* anEndpoint(key)
       const { number: calling } = yield* aCallingStage()
       const url = aCallbackUrl()
-      const made = yield* Effect.forEach(range(3), (place) => aCallback(calling, url, noon + place))
+      const created = yield* Effect.forEach(range(3), (index) =>
+        aCallback(calling, url, noon + index),
+      )
       yield* aCallback(calling, aCallbackUrl(), noon + minute)
       const event = yield* anEvent(number, { now: noon + minute })
-      const most = (limit: number) => ({ callbacks: { limit, perWorkspace: 9, held: new Map() } })
-      const none = yield* claimDue({ ...most(0), leaseUntil: noon + day })
-      assert.deepStrictEqual(eventsOf(none, endpoint), [event.id])
+      const max = (limit: number) => ({ callbacks: { limit, perWorkspace: 9, held: new Map() } })
+      const none = yield* claimDue({ ...max(0), leaseUntil: noon + day })
+      assert.deepStrictEqual(getEvents(none, endpoint), [event.id])
       assert.lengthOf(none, 1)
-      const two = yield* claimDue(most(2))
-      assert.deepStrictEqual(callbacksOf(two), callbacksOf(made.slice(0, 2)))
+      const two = yield* claimDue(max(2))
+      assert.deepStrictEqual(readCallbacks(two), readCallbacks(created.slice(0, 2)))
     }),
   )
 
@@ -199,23 +209,26 @@ export const callbacks: Topic = (it) => {
       const hanging = yield* Effect.forEach(range(2), () => aCallback(number, slow))
       const others = yield* Effect.forEach(range(2), () => aCallback(number))
       const limits = { perTarget: 2, leaseUntil: noon + day }
-      const held = yield* claimDue({ ...limits, ...sharing(4) })
-      assert.deepStrictEqual(callbacksOf(held), callbacksOf([...hanging, ...others]))
-      for (let more = 0; more < 5; more++) yield* aCallback(number, slow, noon + more)
-      const waiting = yield* Effect.forEach(range(3), (place) =>
-        aCallback(number, aCallbackUrl(), noon + minute + place),
+      const claimedDeliveries = yield* claimDue({ ...limits, ...sharing(4) })
+      assert.deepStrictEqual(
+        readCallbacks(claimedDeliveries),
+        readCallbacks([...hanging, ...others]),
       )
-      assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, held) }), [])
+      for (let more = 0; more < 5; more++) yield* aCallback(number, slow, noon + more)
+      const waiting = yield* Effect.forEach(range(3), (index) =>
+        aCallback(number, aCallbackUrl(), noon + minute + index),
+      )
+      assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, claimedDeliveries) }), [])
       const isHanging = ({ eventId }: ClaimedDelivery) =>
         hanging.some((callback) => callback.eventId === eventId)
-      const hang = held.filter(isHanging)
-      const quick = held.filter((each) => !isHanging(each))
+      const hang = claimedDeliveries.filter(isHanging)
+      const quick = claimedDeliveries.filter((each) => !isHanging(each))
       yield* settleDeliveries(...quick.map((each) => delivered(each)))
       const next = yield* claimDue({ ...limits, ...sharing(4, hang) })
-      assert.deepStrictEqual(callbacksOf(next), callbacksOf(waiting.slice(0, 2)))
+      assert.deepStrictEqual(readCallbacks(next), readCallbacks(waiting.slice(0, 2)))
       yield* settleDeliveries(...next.map((each) => delivered(each)))
       const last = yield* claimDue({ ...limits, ...sharing(4, hang) })
-      assert.deepStrictEqual(callbacksOf(last), callbacksOf(waiting.slice(2)))
+      assert.deepStrictEqual(readCallbacks(last), readCallbacks(waiting.slice(2)))
     }),
   )
 
@@ -225,15 +238,15 @@ export const callbacks: Topic = (it) => {
       Effect.gen(function* () {
         const { number } = yield* aCallingStage()
         const urls = range(5).map(() => aCallbackUrl())
-        const made = yield* Effect.forEach(range(40), (index) =>
+        const created = yield* Effect.forEach(range(40), (index) =>
           aCallback(number, at(urls, (index * index) % 5)),
         )
-        const seen: Array<string> = []
+        const received: Array<string> = []
         /** The claimable rest: two of each target, three in all. */
         const claimable = () =>
           urls.reduce((sum, target) => {
-            const left = made.filter(
-              ({ eventId, url }) => url === target && !seen.includes(eventId),
+            const left = created.filter(
+              ({ eventId, url }) => url === target && !received.includes(eventId),
             )
             return Math.min(3, sum + Math.min(2, left.length))
           }, 0)
@@ -241,10 +254,10 @@ export const callbacks: Topic = (it) => {
           const claimed = yield* claimDue({ perTarget: 2, limit: 7, ...sharing(3) })
           assert.lengthOf(claimed, claimable())
           if (claimed.length === 0) break
-          seen.push(...callbacksOf(claimed))
+          received.push(...readCallbacks(claimed))
           yield* settleDeliveries(...claimed.map((each) => delivered(each)))
         }
-        assert.deepStrictEqual(seen.toSorted(), callbacksOf(made))
+        assert.deepStrictEqual(received.toSorted(), readCallbacks(created))
       }),
   )
 
@@ -258,7 +271,7 @@ export const callbacks: Topic = (it) => {
       // It has more lanes than a claim reads.
       const claimed = yield* claimDue({ limit: 3, ...sharing(2) })
       assert.lengthOf(claimed, 3)
-      assert.include(callbacksOf(claimed), later.eventId)
+      assert.include(readCallbacks(claimed), later.eventId)
     }),
   )
 
@@ -272,7 +285,7 @@ export const callbacks: Topic = (it) => {
       const due = (saturated: SaturatedTenants) =>
         Effect.map(
           Store.use(({ queue: status }) => status.nextDue("deliveries", saturated)),
-          (moment) => moment !== null && moment <= era,
+          (instant) => instant !== null && instant <= era,
         )
       assert.isTrue(yield* due([]))
       assert.isFalse(yield* due([workspace.id]))
@@ -311,9 +324,9 @@ export const callbacks: Topic = (it) => {
       )
       const others = yield* aCallback(stranger)
       yield* settleDeliveries(refused(yield* claimTheOne(), null))
-      const logOf = (id: WorkspaceId, before: number | null = null, limit = 9) =>
+      const readLog = (id: WorkspaceId, before: number | null = null, limit = 9) =>
         store.callbackAttempts(id, { before, limit })
-      const { items } = yield* logOf(workspace.id)
+      const { items } = yield* readLog(workspace.id)
       const same = { eventId, type: "message.cancelled", url } as const
       assert.deepStrictEqual(items, [
         {
@@ -337,10 +350,10 @@ export const callbacks: Topic = (it) => {
           nextAttemptAt: noon + 2 * hour,
         },
       ])
-      const first = yield* logOf(workspace.id, null, 1)
+      const first = yield* readLog(workspace.id, null, 1)
       assert.deepStrictEqual(first.items, items.slice(0, 1))
-      assert.deepStrictEqual((yield* logOf(workspace.id, first.next)).items, items.slice(1))
-      const [foreign] = (yield* logOf(stranger.workspaceId)).items
+      assert.deepStrictEqual((yield* readLog(workspace.id, first.next)).items, items.slice(1))
+      const [foreign] = (yield* readLog(stranger.workspaceId)).items
       assert.deepStrictEqual(
         [present(foreign).eventId, present(foreign).nextAttemptAt],
         [others.eventId, null],
@@ -382,16 +395,16 @@ export const callbacks: Topic = (it) => {
         const workspace = yield* aWorkspace()
         const number = yield* aNumber(workspace.id)
         for (let index = 0; index < 4; index++) yield* aCallback(number, url)
-        const held = yield* claimDue({ perTarget: 2 })
-        assert.lengthOf(held, 3)
-        const given = { message: { callbackUrl: url } }
-        yield* aMessage(number, given)
+        const claimedDeliveries = yield* claimDue({ perTarget: 2 })
+        assert.lengthOf(claimedDeliveries, 3)
+        const input = { message: { callbackUrl: url } }
+        yield* aMessage(number, input)
         const inFlight = yield* claimOne(number)
-        const waiting = yield* aMessage(number, given)
+        const waiting = yield* aMessage(number, input)
         yield* store.delete(workspace.id, noon)
         yield* end(cancelled(waiting))
         yield* settle([sent(inFlight)])
-        yield* settleDeliveries(...held.map((each) => refused(each, noon)))
+        yield* settleDeliveries(...claimedDeliveries.map((each) => refused(each, noon)))
         const left = yield* claimTheOne()
         assert.deepStrictEqual([left.eventId, left.attempt], [stays.eventId, 2])
         yield* settleDeliveries(delivered(left))

@@ -4,7 +4,7 @@ import { everyMessage, Store } from "@messaging-service/core"
 import type { CallerScope, MessageFilter, PageQuery } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
-import { scopeOf } from "../Reading.ts"
+import { toScope } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, noon } from "../Records.ts"
 
@@ -37,15 +37,15 @@ export const choices: Topic = (it) => {
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const other = yield* aNumber(workspace.id)
-      const scope = scopeOf(workspace.id)
+      const scope = toScope(workspace.id)
       const text = { message: { text: "found" } }
       const oldest = yield* aMessage(number, { ...text, now: noon })
       const [older] = yield* accepted(number, { now: noon + 1, count: 2 })
       const second = present(older)
       yield* accepted(other, { now: noon + 2, count: 3 })
-      const looked = yield* search(scope, "found", { from: number.id, most: 2 })
-      assert.deepStrictEqual(looked, { ids: [], next: second.id, lookedUntil: noon + 1 })
-      const rest = yield* search(scope, "found", { from: number.id, most: 2, before: looked.next })
+      const checked = yield* search(scope, "found", { from: number.id, most: 2 })
+      assert.deepStrictEqual(checked, { ids: [], next: second.id, lookedUntil: noon + 1 })
+      const rest = yield* search(scope, "found", { from: number.id, most: 2, before: checked.next })
       assert.deepStrictEqual(rest, { ids: [oldest.id], next: null, lookedUntil: noon })
       const whole = yield* search(scope, "found", { most: 5 })
       assert.deepStrictEqual(whole, { ids: [], next: second.id, lookedUntil: noon + 1 })

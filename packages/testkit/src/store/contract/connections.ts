@@ -35,7 +35,7 @@ export const connections: Topic = (it) => {
         isDisabled: false,
         isSending: false,
         firstDueAt: null,
-        restsUntil: null,
+        pacedUntil: null,
         limitedUntil: null,
         noRoomUntil: null,
       })
@@ -58,7 +58,7 @@ export const connections: Topic = (it) => {
         sent: 2,
         isSending: false,
         firstDueAt: noon,
-        restsUntil: notBefore,
+        pacedUntil: notBefore,
       })
       assert.deepInclude(yield* connectionFacts(number, noon + minute + day), { sent: 1 })
     }),
@@ -154,7 +154,7 @@ export const connections: Topic = (it) => {
       const changed = Effect.map(connectionFacts(number), (known) => known.changed)
       yield* linking.reconnect(number.workspaceId, number.id, attempt, null)
       assert.deepStrictEqual(yield* changed, { at: noon + 1, reason: null })
-      yield* linking.giveUpLinking(attempt.id, { at: noon + 2, reason: "passkey_required" })
+      yield* linking.abandonLinking(attempt.id, { at: noon + 2, reason: "passkey_required" })
       assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: "passkey_required" })
       yield* linking.reconnect(number.workspaceId, number.id, attempt, null)
       yield* linking.linked(attempt.id, aPhone().slice(1), noon + 3)

@@ -9,8 +9,8 @@ import {
   claimDue,
   claimTheOne,
   delivered,
-  eventsOf,
-  logOf,
+  getEvents,
+  readLog,
   refused,
   settleAndClaimDue,
   settleDeliveries,
@@ -45,11 +45,11 @@ export const deliveries: Topic = (it) => {
       const claimed = yield* claimDue()
       assert.deepStrictEqual([present(first).id, present(second).id].includes(sentEvent), true)
       const failedEvent = failure._tag === "Ended" ? failure.change.event.id : null
-      assert.lengthOf(eventsOf(claimed, all), 3)
-      assert.deepStrictEqual(eventsOf(claimed, all).slice(1), [failedEvent, cancel.event.id])
-      assert.deepStrictEqual(eventsOf(claimed, some), [failedEvent, cancel.event.id])
-      assert.deepStrictEqual(eventsOf(claimed, tests), [testEvent.event.id])
-      assert.deepStrictEqual(eventsOf(claimed, others), [])
+      assert.lengthOf(getEvents(claimed, all), 3)
+      assert.deepStrictEqual(getEvents(claimed, all).slice(1), [failedEvent, cancel.event.id])
+      assert.deepStrictEqual(getEvents(claimed, some), [failedEvent, cancel.event.id])
+      assert.deepStrictEqual(getEvents(claimed, tests), [testEvent.event.id])
+      assert.deepStrictEqual(getEvents(claimed, others), [])
     }),
   )
 
@@ -103,18 +103,19 @@ export const deliveries: Topic = (it) => {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       const events: Array<EventId> = []
-      for (let made = 0; made < 8; made++) events.push((yield* anEvent(number)).id)
+      for (let createdCount = 0; createdCount < 8; createdCount++)
+        events.push((yield* anEvent(number)).id)
       const claimed = yield* claimDue({ perTarget: 5 })
       const results = [delivered(at(claimed, 1)), refused(at(claimed, 3), noon + day)]
       const more = yield* settleAndClaimDue(results, { perTarget: 5 })
-      assert.deepStrictEqual(eventsOf(more, endpoint), events.slice(5, 7))
-      assert.lengthOf(yield* logOf(endpoint), 2)
+      assert.deepStrictEqual(getEvents(more, endpoint), events.slice(5, 7))
+      assert.lengthOf(yield* readLog(endpoint), 2)
       // It sees what was written since, and settles nothing twice.
       const other = yield* anEndpoint(key)
       const event = yield* anEvent(number)
       const again = yield* settleAndClaimDue(results, { perTarget: 5 })
-      assert.deepStrictEqual(eventsOf(again, other), [event.id])
-      assert.lengthOf(yield* logOf(endpoint), 2)
+      assert.deepStrictEqual(getEvents(again, other), [event.id])
+      assert.lengthOf(yield* readLog(endpoint), 2)
       assert.deepStrictEqual(yield* settleAndClaimDue([], { perTarget: 5 }), [])
     }),
   )
@@ -124,19 +125,22 @@ export const deliveries: Topic = (it) => {
       const { key, number, workspace } = yield* aStageWithKey()
       const { key: test } = yield* aKey(workspace.id, { mode: "test" })
       const slow = yield* anEndpoint(key)
-      for (let made = 0; made < 12; made++) yield* anEvent(number)
-      const held = yield* claimDue({ perTarget: 5 })
-      assert.lengthOf(held, 5)
+      for (let createdCount = 0; createdCount < 12; createdCount++) yield* anEvent(number)
+      const claimedDeliveries = yield* claimDue({ perTarget: 5 })
+      assert.lengthOf(claimedDeliveries, 5)
       const quick = yield* anEndpoint(test)
       const event = yield* anEvent(number, { now: noon + minute, mode: "test" })
       const claimed = yield* claimDue({ perTarget: 5, limit: 1 })
-      assert.deepStrictEqual(eventsOf(claimed, quick), [event.id])
-      yield* settleDeliveries(...held.map((each) => delivered(each)), delivered(only(claimed)))
+      assert.deepStrictEqual(getEvents(claimed, quick), [event.id])
+      yield* settleDeliveries(
+        ...claimedDeliveries.map((each) => delivered(each)),
+        delivered(only(claimed)),
+      )
       // With room for two, one of each.
       yield* anEvent(number, { now: noon + minute, mode: "test" })
       const shared = yield* claimDue({ perTarget: 5, limit: 2 })
-      assert.lengthOf(eventsOf(shared, slow), 1)
-      assert.lengthOf(eventsOf(shared, quick), 1)
+      assert.lengthOf(getEvents(shared, slow), 1)
+      assert.lengthOf(getEvents(shared, quick), 1)
     }),
   )
 
@@ -144,9 +148,9 @@ export const deliveries: Topic = (it) => {
     Effect.gen(function* () {
       const stages = yield* Effect.all([aStageWithKey(), aStageWithKey(), aStageWithKey()])
       const endpoints: Array<{ readonly id: number }> = []
-      for (const [place, { key, number }] of stages.entries()) {
+      for (const [index, { key, number }] of stages.entries()) {
         endpoints.push(yield* anEndpoint(key))
-        yield* anEvent(number, { now: noon + place * minute })
+        yield* anEvent(number, { now: noon + index * minute })
       }
       const again = yield* anEvent(at(stages, 0).number, { now: noon + hour })
       const claimed = yield* claimDue({ limit: 2 })
@@ -178,17 +182,17 @@ export const deliveries: Topic = (it) => {
         yield* Effect.scoped(
           Effect.gen(function* () {
             const endpoints: Array<{ readonly id: number }> = []
-            for (const [place, count] of waiting.entries()) {
+            for (const [index, count] of waiting.entries()) {
               const { key, number } = yield* aStageWithKey()
               endpoints.push(yield* anEndpoint(key))
               // Those of the first endpoint wait longest, then those of the second.
-              for (let made = 0; made < count; made++) {
-                yield* anEvent(number, { now: noon + place * minute })
+              for (let createdCount = 0; createdCount < count; createdCount++) {
+                yield* anEvent(number, { now: noon + index * minute })
               }
             }
             const claimed = yield* claimDue({ limit, perTarget: 5 })
             assert.deepStrictEqual(
-              endpoints.map((endpoint) => eventsOf(claimed, endpoint).length),
+              endpoints.map((endpoint) => getEvents(claimed, endpoint).length),
               given,
               JSON.stringify({ waiting, limit }),
             )

@@ -11,11 +11,11 @@ import {
   claimTheOne,
   delivered,
   everyAttempt,
-  eventsOf,
-  logOf,
+  getEvents,
+  readLog,
   lookUpEndpoint,
   refused,
-  scopeOf,
+  toScope,
   settleDeliveries,
 } from "../Delivering.ts"
 import { ids, only, present } from "../Expect.ts"
@@ -27,12 +27,12 @@ const attempt = (endpoint: WebhookEndpoint, id: number) =>
   Store.use(({ webhooks }) => webhooks.attempt(endpoint.id, id))
 
 const undelivered = (endpoint: WebhookEndpoint, since: number, limit = 100) =>
-  Store.use(({ webhooks }) => webhooks.undelivered(scopeOf(endpoint), endpoint.id, since, limit))
+  Store.use(({ webhooks }) => webhooks.undelivered(toScope(endpoint), endpoint.id, since, limit))
 
 /** Looks for what is undelivered since, and recovers it. */
 const recover = (endpoint: WebhookEndpoint, since: number, now: number) =>
   Effect.flatMap(undelivered(endpoint, since), (found) =>
-    Store.use(({ webhooks }) => webhooks.recover(scopeOf(endpoint), endpoint.id, found, now)),
+    Store.use(({ webhooks }) => webhooks.recover(toScope(endpoint), endpoint.id, found, now)),
   )
 
 const queued = (count: number) => ({ _tag: "Queued", count }) as const
@@ -52,7 +52,7 @@ export const deliveryBodies: Topic = (it) => {
       )
       yield* settleDeliveries(...results)
       for (const [at, one] of [endpoint, other].entries()) {
-        const line = only(yield* logOf(one))
+        const line = only(yield* readLog(one))
         assert.deepStrictEqual(yield* attempt(one, line.id), {
           attempt: line,
           requestBody: event.body,
@@ -62,9 +62,9 @@ export const deliveryBodies: Topic = (it) => {
       }
       const again = yield* claimDue({ now: noon + 2 * hour })
       yield* settleDeliveries(...again.map((each) => delivered(each, { responseBody: "" })))
-      const latest = present((yield* logOf(endpoint))[0])
+      const latest = present((yield* readLog(endpoint))[0])
       assert.strictEqual(present(yield* attempt(endpoint, latest.id)).responseBody, "")
-      yield* Store.use(({ webhooks }) => webhooks.remove(scopeOf(key), endpoint.id, noon))
+      yield* Store.use(({ webhooks }) => webhooks.remove(toScope(key), endpoint.id, noon))
       yield* Store.use(({ webhooks }) => webhooks.forgetAttempts(noon + day))
       assert.isNull(yield* attempt(endpoint, latest.id))
     }),
@@ -75,14 +75,14 @@ export const deliveryBodies: Topic = (it) => {
       const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
-      for (let made = 0; made < 4; made++) yield* anEvent(number)
+      for (let createdCount = 0; createdCount < 4; createdCount++) yield* anEvent(number)
       const claimed = yield* claimDue()
       for (const [at, each] of claimed.entries()) {
         const attemptedAt = noon + at * minute
         const result = at % 2 === 0 ? delivered(each) : refused(each, null)
         yield* settleDeliveries({ ...result, attemptedAt })
       }
-      const all = (yield* logOf(endpoint)).toReversed()
+      const all = (yield* readLog(endpoint)).toReversed()
       const shown = (filter: Partial<DeliveryFilter>) =>
         Effect.map(
           store.attempts(endpoint.id, { ...everyAttempt, ...filter }, { before: null, limit: 3 }),
@@ -108,12 +108,12 @@ export const deliveryBodies: Topic = (it) => {
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
       const change = { url: "https://other.example/hook", events: ["message.failed"] as const }
-      const changed = yield* store.update(scopeOf(key), endpoint.id, change)
+      const changed = yield* store.update(toScope(key), endpoint.id, change)
       assert.deepStrictEqual(changed, { ...endpoint, ...change })
-      const described = yield* store.update(scopeOf(key), endpoint.id, { description: "" })
+      const described = yield* store.update(toScope(key), endpoint.id, { description: "" })
       assert.deepStrictEqual(described, { ...endpoint, ...change, description: "" })
       assert.deepStrictEqual(yield* lookUpEndpoint(endpoint), described)
-      assert.deepStrictEqual(yield* store.made(endpoint.id), endpoint)
+      assert.deepStrictEqual(yield* store.created(endpoint.id), endpoint)
       // What was queued before goes to the new place; what the new types leave out is not queued.
       yield* anEvent(number)
       const { eventId, secretSalt, url } = yield* claimTheOne()
@@ -123,8 +123,8 @@ export const deliveryBodies: Topic = (it) => {
       )
       const elsewhere = { workspaceId: (yield* aWorkspace()).id, mode: null }
       assert.isNull(yield* store.update(elsewhere, endpoint.id, change))
-      yield* store.remove(scopeOf(key), endpoint.id, noon)
-      assert.isNull(yield* store.update(scopeOf(key), endpoint.id, change))
+      yield* store.remove(toScope(key), endpoint.id, noon)
+      assert.isNull(yield* store.update(toScope(key), endpoint.id, change))
     }),
   )
 
@@ -146,25 +146,25 @@ export const deliveryBodies: Topic = (it) => {
           delivered(present(third)),
         )
         const inFlight = yield* anEvent(number)
-        const held = yield* claimTheOne({ now: noon + hour, leaseUntil: noon + day })
+        const claimedDelivery = yield* claimTheOne({ now: noon + hour, leaseUntil: noon + day })
         const fresh = yield* anEvent(number)
         const at = noon + 2 * hour
         assert.deepStrictEqual(yield* recover(endpoint, noon, at), queued(2))
         // The line of the retried one no longer names its former next attempt.
-        const lines = yield* logOf(endpoint)
+        const lines = yield* readLog(endpoint)
         assert.isTrue(lines.every(({ nextAttemptAt }) => nextAttemptAt === null))
         assert.deepStrictEqual(yield* recover(endpoint, noon, at), queued(0))
         const again = yield* claimDue({ now: at, leaseUntil: noon + day })
-        assert.sameMembers(eventsOf(again, endpoint), [gone.id, retried.id, fresh.id])
+        assert.sameMembers(getEvents(again, endpoint), [gone.id, retried.id, fresh.id])
         assert.isTrue(again.every((each) => each.attempt === 1))
         assert.deepStrictEqual(yield* recover(endpoint, noon, at), queued(0))
-        yield* settleDeliveries(...again.map((each) => delivered(each)), delivered(held))
+        yield* settleDeliveries(...again.map((each) => delivered(each)), delivered(claimedDelivery))
         assert.deepStrictEqual(yield* undelivered(endpoint, noon), {
           positions: [],
-          seen: present(ids(yield* logOf(endpoint))[0]),
+          seen: present(ids(yield* readLog(endpoint))[0]),
         })
         assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
-        const log = (yield* logOf(endpoint)).filter(({ error }) => error === null)
+        const log = (yield* readLog(endpoint)).filter(({ error }) => error === null)
         assert.sameMembers(
           log.map(({ eventId }) => eventId),
           [gone, retried, got, inFlight, fresh].map(({ id }) => id),
@@ -179,7 +179,7 @@ export const deliveryBodies: Topic = (it) => {
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
       const overtaken = yield* claimTheOne({ now: noon, leaseUntil: noon + day })
-      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon)
+      yield* store.redeliver(toScope(key), endpoint.id, event.id, noon)
       assert.deepStrictEqual(yield* recover(endpoint, noon, noon), queued(0))
       const again = yield* claimTheOne({ now: noon, leaseUntil: noon + day })
       assert.deepStrictEqual(yield* recover(endpoint, noon, noon), queued(0))
@@ -188,7 +188,7 @@ export const deliveryBodies: Topic = (it) => {
       const recovered = yield* claimTheOne({ now: noon + hour })
       assert.deepStrictEqual([recovered.eventId, recovered.attempt], [event.id, 1])
       yield* settleDeliveries(refused(overtaken, noon + hour), delivered(recovered))
-      assert.lengthOf(yield* logOf(endpoint), 3)
+      assert.lengthOf(yield* readLog(endpoint), 3)
       assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
     }),
   )
@@ -204,7 +204,7 @@ export const deliveryBodies: Topic = (it) => {
       assert.lengthOf(found.positions, 1)
       const late = yield* claimTheOne({ now: noon + 2 * hour })
       yield* settleDeliveries(delivered(late))
-      const scope = scopeOf(endpoint)
+      const scope = toScope(endpoint)
       assert.deepStrictEqual(yield* store.recover(scope, endpoint.id, found, noon), queued(0))
       assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
     }),
@@ -221,7 +221,7 @@ export const deliveryBodies: Topic = (it) => {
       for (const at of [0, 1, 2, 3]) yield* anEvent(number, { now: noon + at * minute })
       yield* anEvent(number, { mode: "test" })
       assert.deepStrictEqual(yield* recover(endpoint, noon, noon), { _tag: "Stopped" })
-      yield* store.resume(scopeOf(endpoint), endpoint.id, 1000, noon)
+      yield* store.resume(toScope(endpoint), endpoint.id, 1000, noon)
       const { positions } = yield* undelivered(endpoint, noon - day)
       assert.deepStrictEqual(
         positions,
@@ -231,9 +231,9 @@ export const deliveryBodies: Topic = (it) => {
       const late = yield* undelivered(endpoint, noon + minute, 2)
       assert.deepStrictEqual(late.positions, positions.slice(1, 3))
       assert.deepStrictEqual(yield* recover(endpoint, noon + 2 * minute, noon), queued(2))
-      yield* store.update(scopeOf(endpoint), endpoint.id, { events: ["message.failed"] })
+      yield* store.update(toScope(endpoint), endpoint.id, { events: ["message.failed"] })
       assert.deepStrictEqual((yield* undelivered(endpoint, noon - day)).positions, [])
-      yield* store.remove(scopeOf(endpoint), endpoint.id, noon)
+      yield* store.remove(toScope(endpoint), endpoint.id, noon)
       assert.deepStrictEqual(yield* recover(endpoint, noon, noon), { _tag: "NoEndpoint" })
     }),
   )
@@ -242,11 +242,11 @@ export const deliveryBodies: Topic = (it) => {
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
-      for (let made = 0; made < 6; made++) yield* anEvent(number)
+      for (let createdCount = 0; createdCount < 6; createdCount++) yield* anEvent(number)
       const claimed = yield* claimDue({ leaseUntil: noon + day })
       const found = yield* undelivered(endpoint, noon)
       const once = Store.use(({ webhooks }) =>
-        webhooks.recover(scopeOf(endpoint), endpoint.id, found, noon + hour),
+        webhooks.recover(toScope(endpoint), endpoint.id, found, noon + hour),
       )
       const [, ...outcomes] = yield* Effect.all(
         [settleDeliveries(...claimed.map((each) => refused(each, null))), once, once, once],

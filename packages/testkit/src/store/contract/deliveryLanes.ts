@@ -12,17 +12,17 @@ import {
   claimTheOne,
   delivered,
   refused,
-  scopeOf,
+  toScope,
   settleDeliveries,
 } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { cancelled, end } from "../Sending.ts"
-import { nextDueOf } from "../Reading.ts"
+import { readNextDue } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { aMessage, anEra, aStage, day, hour, minute, noon } from "../Records.ts"
 
 /** When a delivery loop must poll again. */
-const nextDue = (era: number) => nextDueOf("deliveries", era)
+const nextDue = (era: number) => readNextDue("deliveries", era)
 
 const kinds = ["an endpoint", "an origin of callbacks"] as const
 
@@ -60,7 +60,7 @@ const aTargetThatFailed = (kind: (typeof kinds)[number]) =>
       }),
   }))
 
-const idsOf = (claimed: ReadonlyArray<ClaimedDelivery>) => claimed.map(({ eventId }) => eventId)
+const toIds = (claimed: ReadonlyArray<ClaimedDelivery>) => claimed.map(({ eventId }) => eventId)
 
 export const deliveryLanes: Topic = (it) => {
   it.effect.each(kinds)(
@@ -72,7 +72,7 @@ export const deliveryLanes: Topic = (it) => {
         const first = yield* deliver(noon)
         assert.deepStrictEqual(yield* claimDue({ now: noon - 1 }), [])
         const claimed = yield* claimDue({ now: noon + minute })
-        assert.deepStrictEqual(idsOf(claimed), [first, later])
+        assert.deepStrictEqual(toIds(claimed), [first, later])
       }),
   )
 
@@ -80,14 +80,14 @@ export const deliveryLanes: Topic = (it) => {
     Effect.gen(function* () {
       const deliver = yield* aTarget[kind](noon)
       const events: Array<EventId> = []
-      for (let made = 0; made < 8; made++) events.push(yield* deliver(noon))
+      for (let createdCount = 0; createdCount < 8; createdCount++) events.push(yield* deliver(noon))
       const two = yield* claimDue({ perTarget: 5, limit: 2 })
       const claimed = [...two, ...(yield* claimDue({ perTarget: 5 }))]
-      assert.deepStrictEqual(idsOf(claimed), events.slice(0, 5))
+      assert.deepStrictEqual(toIds(claimed), events.slice(0, 5))
       assert.deepStrictEqual(yield* claimDue({ perTarget: 5 }), [])
       yield* settleDeliveries(delivered(at(claimed, 1)), refused(at(claimed, 3), noon + day))
       const more = yield* claimDue({ perTarget: 5 })
-      assert.deepStrictEqual(idsOf(more), events.slice(5, 7))
+      assert.deepStrictEqual(toIds(more), events.slice(5, 7))
       assert.deepStrictEqual(yield* claimDue({ perTarget: 5 }), [])
     }),
   )
@@ -98,10 +98,11 @@ export const deliveryLanes: Topic = (it) => {
       Effect.gen(function* () {
         const deliver = yield* aTarget[kind](noon)
         const events: Array<EventId> = []
-        for (let made = 0; made < 7; made++) events.push(yield* deliver(noon))
+        for (let createdCount = 0; createdCount < 7; createdCount++)
+          events.push(yield* deliver(noon))
         const claimed: Array<ClaimedDelivery> = []
         for (let claim = 0; claim < 4; claim++) claimed.push(...(yield* claimDue({ limit: 2 })))
-        assert.deepStrictEqual(idsOf(claimed), events)
+        assert.deepStrictEqual(toIds(claimed), events)
       }),
   )
 
@@ -109,15 +110,16 @@ export const deliveryLanes: Topic = (it) => {
     Effect.gen(function* () {
       const targets = yield* Effect.all([aTarget[kind](noon), aTarget[kind](noon)])
       const events: Array<EventId> = []
-      for (let made = 0; made < 20; made++) events.push(yield* at(targets, made % 2)(noon))
-      const seen: Array<EventId> = []
+      for (let createdCount = 0; createdCount < 20; createdCount++)
+        events.push(yield* at(targets, createdCount % 2)(noon))
+      const received: Array<EventId> = []
       for (;;) {
         const claimed = yield* claimDue({ perTarget: 3, limit: 4 })
         if (claimed.length === 0) break
-        seen.push(...idsOf(claimed))
+        received.push(...toIds(claimed))
         yield* settleDeliveries(...claimed.map((each) => delivered(each)))
       }
-      assert.deepStrictEqual(seen.toSorted(), events.toSorted())
+      assert.deepStrictEqual(received.toSorted(), events.toSorted())
     }),
   )
 
@@ -151,19 +153,19 @@ export const deliveryLanes: Topic = (it) => {
     Effect.gen(function* () {
       const deliver = yield* aTarget[kind](noon)
       const events: Array<EventId> = []
-      for (let made = 0; made < 5; made++) events.push(yield* deliver(noon))
+      for (let createdCount = 0; createdCount < 5; createdCount++) events.push(yield* deliver(noon))
       const dead = yield* claimDue({ now: noon, leaseUntil: noon + minute, perTarget: 2 })
       assert.lengthOf(dead, 2)
       assert.deepStrictEqual(yield* claimDue({ now: noon + 1, perTarget: 2 }), [])
-      const seen: Array<EventId> = []
+      const received: Array<EventId> = []
       for (;;) {
         const claimed = yield* claimDue({ now: noon + minute, perTarget: 2 })
         if (claimed.length === 0) break
         assert.isAtMost(claimed.length, 2)
-        seen.push(...idsOf(claimed))
+        received.push(...toIds(claimed))
         yield* settleDeliveries(...claimed.map((each) => delivered(each)))
       }
-      assert.deepStrictEqual(seen.toSorted(), events.toSorted())
+      assert.deepStrictEqual(received.toSorted(), events.toSorted())
     }),
   )
 
@@ -171,21 +173,21 @@ export const deliveryLanes: Topic = (it) => {
     Effect.gen(function* () {
       const deliver = yield* aTarget[kind](noon)
       const { number } = yield* aStage()
-      let told = 0
+      let notified = 0
       const listening = yield* Scope.make()
       yield* Store.use(({ webhooks: queue }) =>
-        queue.whenQueued(Effect.sync(() => void told++)).pipe(Scope.provide(listening)),
+        queue.whenQueued(Effect.sync(() => void notified++)).pipe(Scope.provide(listening)),
       )
       yield* deliver(noon)
       yield* Effect.yieldNow
-      assert.strictEqual(told, 1)
+      assert.strictEqual(notified, 1)
       yield* end(cancelled(yield* aMessage(number)))
       yield* Effect.yieldNow
-      assert.strictEqual(told, 1)
+      assert.strictEqual(notified, 1)
       yield* Scope.close(listening, Exit.void)
       yield* deliver(noon)
       yield* Effect.yieldNow
-      assert.strictEqual(told, 1)
+      assert.strictEqual(notified, 1)
     }),
   )
 
@@ -222,7 +224,7 @@ export const deliveryLanes: Topic = (it) => {
     Effect.gen(function* () {
       const era = anEra()
       const deliver = yield* aTarget[kind](era)
-      for (let made = 0; made < 3; made++) yield* deliver(era)
+      for (let createdCount = 0; createdCount < 3; createdCount++) yield* deliver(era)
       const query = { now: era, leaseUntil: era + minute, perTarget: 2 }
       const [first] = yield* claimDue(query)
       assert.strictEqual(yield* nextDue(era), era + minute)
@@ -242,14 +244,14 @@ export const deliveryLanes: Topic = (it) => {
         yield* settleDeliveries(refused(yield* claimTheOne(), dueSoon))
         yield* hear(noon + hour)
         const next = yield* claimDue({ perTarget: 5 })
-        assert.deepStrictEqual(idsOf(next), events.slice(0, 5))
+        assert.deepStrictEqual(toIds(next), events.slice(0, 5))
         assert.deepStrictEqual([...new Set(next.map(({ attempt }) => attempt))], [2])
         assert.deepStrictEqual(yield* claimDue({ perTarget: 5 }), [])
         const attemptedAt = noon + hour
         yield* settleDeliveries(...next.map((each) => delivered(each, { attemptedAt })))
         const rest = yield* claimDue({ leaseUntil: noon + day })
-        assert.deepStrictEqual(idsOf(rest), events.slice(5))
-        assert.deepStrictEqual(idsOf(yield* claimDue({ now: dueSoon })), [soon])
+        assert.deepStrictEqual(toIds(rest), events.slice(5))
+        assert.deepStrictEqual(toIds(yield* claimDue({ now: dueSoon })), [soon])
       }),
   )
 
@@ -296,7 +298,7 @@ export const deliveryLanes: Topic = (it) => {
       const { key, number } = yield* aStageWithKey(era)
       const endpoint = yield* anEndpoint(key, { createdAt: era })
       yield* anEvent(number, { now: era })
-      yield* Store.use(({ webhooks: store }) => store.remove(scopeOf(key), endpoint.id, era))
+      yield* Store.use(({ webhooks: store }) => store.remove(toScope(key), endpoint.id, era))
       assert.deepStrictEqual(yield* claimDue({ now: era }), [])
       assert.isNull(yield* nextDue(era))
     }),

@@ -11,11 +11,11 @@ import {
   claimTheOne,
   delivered,
   everyAttempt,
-  eventsOf,
-  logOf,
+  getEvents,
+  readLog,
   lookUpEndpoint,
   refused,
-  scopeOf,
+  toScope,
   settleDeliveries,
 } from "../Delivering.ts"
 import { at, only, present } from "../Expect.ts"
@@ -23,8 +23,8 @@ import type { Topic } from "../Topic.ts"
 import { aKey, anEra, day, hour, minute, noon, oneSecond } from "../Records.ts"
 
 /** Event, attempt and next attempt of each line of the log, newest first. */
-const linesOf = (endpoint: WebhookEndpoint) =>
-  Effect.map(logOf(endpoint), (log) =>
+const getLines = (endpoint: WebhookEndpoint) =>
+  Effect.map(readLog(endpoint), (log) =>
     log.map(({ attempt, eventId, nextAttemptAt }) => [eventId, attempt, nextAttemptAt] as const),
   )
 
@@ -38,7 +38,7 @@ export const deliveryLog: Topic = (it) => {
       const { id: next } = yield* anEvent(number)
       const attemptedAt = noon + hour
       yield* settleDeliveries(delivered(yield* claimTheOne(), { attemptedAt }))
-      assert.deepStrictEqual(yield* linesOf(endpoint), [
+      assert.deepStrictEqual(yield* getLines(endpoint), [
         [next, 1, null],
         [waiting, 1, attemptedAt],
       ])
@@ -69,7 +69,7 @@ export const deliveryLog: Topic = (it) => {
         durationMillis: 15_000,
         nextAttemptAt: noon + 5 * oneSecond,
       } as const
-      const [logged] = yield* logOf(endpoint)
+      const [logged] = yield* readLog(endpoint)
       assert.deepStrictEqual(logged, { id: present(logged).id, ...failure })
       assert.deepStrictEqual((yield* lookUpEndpoint(endpoint)).lastAttempt, logged)
 
@@ -81,7 +81,7 @@ export const deliveryLog: Topic = (it) => {
         attempt: 2,
       })
       yield* settleDeliveries(delivered(second, { attemptedAt: noon + 6 * oneSecond }))
-      const [latest, before] = yield* logOf(endpoint)
+      const [latest, before] = yield* readLog(endpoint)
       assert.deepStrictEqual(before, logged)
       assert.deepStrictEqual(latest, {
         id: present(latest).id,
@@ -104,9 +104,9 @@ export const deliveryLog: Topic = (it) => {
       const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
-      for (let made = 0; made < 5; made++) yield* anEvent(number)
+      for (let createdCount = 0; createdCount < 5; createdCount++) yield* anEvent(number)
       yield* settleDeliveries(...(yield* claimDue()).map((each) => delivered(each)))
-      const all = yield* logOf(endpoint)
+      const all = yield* readLog(endpoint)
       assert.lengthOf(all, 5)
       const first = yield* store.attempts(endpoint.id, everyAttempt, { before: null, limit: 2 })
       assert.deepStrictEqual(first.items, all.slice(0, 2))
@@ -130,7 +130,7 @@ export const deliveryLog: Topic = (it) => {
       yield* settleDeliveries(delivered(present(old), { attemptedAt: era - 1 }))
       yield* settleDeliveries(delivered(present(later), { attemptedAt: era }))
       yield* store.forgetAttempts(era)
-      assert.strictEqual(only(yield* logOf(endpoint)).attemptedAt, era)
+      assert.strictEqual(only(yield* readLog(endpoint)).attemptedAt, era)
     }),
   )
 
@@ -168,7 +168,7 @@ export const deliveryLog: Topic = (it) => {
         const stopped = yield* lookUpEndpoint(endpoint)
         assert.strictEqual(stopped.disabledReason, "delivery_failures")
         assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
-        const log = yield* logOf(endpoint)
+        const log = yield* readLog(endpoint)
         assert.isTrue(log.every((attempt) => attempt.nextAttemptAt === null))
       }),
   )
@@ -182,18 +182,22 @@ export const deliveryLog: Topic = (it) => {
       yield* anEvent(stage.number)
       yield* anEvent(other.number)
       const ran = yield* claimDue()
-      const held = yield* claimDue({ now: noon + 2 * hour })
+      const claimedDeliveries = yield* claimDue({ now: noon + 2 * hour })
       const ofEndpoint = (claimed: ReadonlyArray<ClaimedDelivery>) =>
         claimed.filter(({ targetId }) => targetId === endpoint.id)
       yield* settleDeliveries(
         delivered(at(ofEndpoint(ran), 0), { attemptedAt: noon + hour }),
-        ...held.filter(({ targetId }) => targetId === bystander.id).map((each) => delivered(each)),
-        refused(at(ofEndpoint(held), 1), null, { stopUnlessDeliveredSince: noon + minute }),
+        ...claimedDeliveries
+          .filter(({ targetId }) => targetId === bystander.id)
+          .map((each) => delivered(each)),
+        refused(at(ofEndpoint(claimedDeliveries), 1), null, {
+          stopUnlessDeliveredSince: noon + minute,
+        }),
       )
       assert.strictEqual((yield* lookUpEndpoint(endpoint)).disabledReason, "delivery_failures")
-      assert.lengthOf(yield* logOf(endpoint), 1)
+      assert.lengthOf(yield* readLog(endpoint), 1)
       assert.isNull((yield* lookUpEndpoint(bystander)).disabledReason)
-      assert.lengthOf(yield* logOf(bystander), 1)
+      assert.lengthOf(yield* readLog(bystander), 1)
     }),
   )
 
@@ -203,7 +207,7 @@ export const deliveryLog: Topic = (it) => {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       yield* Store.use(({ workspaces: keys }) => keys.revokeKey(key.workspaceId, key.id, noon))
-      yield* store.resume(scopeOf(key), endpoint.id, 1000, noon + day)
+      yield* store.resume(toScope(key), endpoint.id, 1000, noon + day)
       for (const [since, reason] of [
         [noon + day - 1, null],
         [noon + day, "delivery_failures"],
@@ -224,9 +228,9 @@ export const deliveryLog: Topic = (it) => {
       const claimed = yield* claimTheOne()
       yield* Store.use(({ workspaces: keys }) => keys.revokeKey(key.workspaceId, key.id, noon))
       yield* settleDeliveries(refused(claimed, noon + minute))
-      assert.deepStrictEqual(yield* logOf(endpoint), [])
+      assert.deepStrictEqual(yield* readLog(endpoint), [])
       assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
-      yield* Store.use(({ webhooks: store }) => store.remove(scopeOf(key), endpoint.id, noon))
+      yield* Store.use(({ webhooks: store }) => store.remove(toScope(key), endpoint.id, noon))
       yield* settleDeliveries(delivered(claimed))
       assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
     }),
@@ -240,7 +244,7 @@ export const deliveryLog: Topic = (it) => {
       const event = yield* anEvent(number)
       const first = yield* claimTheOne()
       yield* settleDeliveries(delivered(first))
-      const queued = yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + 2 * hour)
+      const queued = yield* store.redeliver(toScope(key), endpoint.id, event.id, noon + 2 * hour)
       assert.deepStrictEqual(queued, { _tag: "Queued", type: "message.cancelled" })
       assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * hour - 1 }), [])
       const again = yield* claimTheOne({ now: noon + 2 * hour })
@@ -257,17 +261,17 @@ export const deliveryLog: Topic = (it) => {
       const other = yield* anEvent(number)
       const first = yield* claimDue({ now: noon })
       yield* settleDeliveries(...first.map((each) => refused(each, noon + day)))
-      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + minute)
-      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + 2 * minute)
+      yield* store.redeliver(toScope(key), endpoint.id, event.id, noon + minute)
+      yield* store.redeliver(toScope(key), endpoint.id, event.id, noon + 2 * minute)
       assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * minute - 1 }), [])
       const again = yield* claimTheOne({ now: noon + 2 * minute })
       assert.deepStrictEqual([again.eventId, again.attempt], [event.id, 1])
-      assert.deepStrictEqual(yield* linesOf(endpoint), [
+      assert.deepStrictEqual(yield* getLines(endpoint), [
         [other.id, 1, noon + day],
         [event.id, 1, null],
       ])
       yield* settleDeliveries(delivered(again))
-      assert.deepStrictEqual(eventsOf(yield* claimDue({ now: noon + 2 * day }), endpoint), [
+      assert.deepStrictEqual(getEvents(yield* claimDue({ now: noon + 2 * day }), endpoint), [
         other.id,
       ])
     }),
@@ -280,7 +284,7 @@ export const deliveryLog: Topic = (it) => {
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
       const query = { now: noon + hour, leaseUntil: noon + day, perTarget: 2 }
-      const redeliver = store.redeliver(scopeOf(key), endpoint.id, event.id, noon + hour)
+      const redeliver = store.redeliver(toScope(key), endpoint.id, event.id, noon + hour)
       const first = yield* claimTheOne(query)
       yield* redeliver
       const second = yield* claimTheOne(query)
@@ -292,7 +296,7 @@ export const deliveryLog: Topic = (it) => {
       yield* settleDeliveries(delivered(second), delivered(third))
       assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
       assert.deepStrictEqual(
-        yield* linesOf(endpoint),
+        yield* getLines(endpoint),
         [1, 2, 3].map(() => [event.id, 1, null]),
       )
     }),
@@ -306,10 +310,10 @@ export const deliveryLog: Topic = (it) => {
       const event = yield* anEvent(number)
       yield* settleDeliveries(refused(yield* claimTheOne({ now: noon }), noon + minute))
       const overtaken = yield* claimTheOne({ now: noon + minute, leaseUntil: noon + day })
-      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + 2 * minute)
+      yield* store.redeliver(toScope(key), endpoint.id, event.id, noon + 2 * minute)
       const again = yield* claimTheOne({ now: noon + 2 * minute, leaseUntil: noon + day })
       yield* settleDeliveries(refused(overtaken, noon + hour), refused(again, noon + 2 * hour))
-      assert.sameDeepMembers(Array.from(yield* linesOf(endpoint)), [
+      assert.sameDeepMembers(Array.from(yield* getLines(endpoint)), [
         [event.id, 1, noon + 2 * hour],
         [event.id, 2, null],
         [event.id, 1, noon + minute],
@@ -329,14 +333,14 @@ export const deliveryLog: Topic = (it) => {
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
       const lost = yield* claimTheOne({ now: noon, leaseUntil: noon + minute })
-      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + oneSecond)
+      yield* store.redeliver(toScope(key), endpoint.id, event.id, noon + oneSecond)
       yield* settleDeliveries(delivered(yield* claimTheOne({ now: noon + oneSecond })))
       assert.deepStrictEqual(yield* claimDue({ now: noon + minute - 1 }), [])
       const repeated = yield* claimTheOne({ now: noon + minute })
       assert.deepStrictEqual(repeated, { ...lost, lease: repeated.lease })
       yield* settleDeliveries(refused(repeated, noon + hour))
       assert.deepStrictEqual(
-        yield* linesOf(endpoint),
+        yield* getLines(endpoint),
         [1, 2].map(() => [event.id, 1, null]),
       )
       assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
@@ -359,12 +363,12 @@ export const deliveryLog: Topic = (it) => {
           keys.revokeKey(key.workspaceId, key.id, noon + minute),
         )
         const missed = yield* anEvent(number, { now: noon + hour })
-        yield* store.resume(scopeOf(key), endpoint.id, 5, noon + 2 * hour)
+        yield* store.resume(toScope(key), endpoint.id, 5, noon + 2 * hour)
         assert.deepStrictEqual(yield* claimDue({ now: noon + 3 * hour }), [])
 
         const redeliver = (id: EventId) =>
           Effect.map(
-            store.redeliver(scopeOf(key), endpoint.id, id, noon + 2 * hour),
+            store.redeliver(toScope(key), endpoint.id, id, noon + 2 * hour),
             ({ _tag }) => _tag,
           )
         assert.strictEqual(yield* redeliver(before.id), "NoEvent")
@@ -388,7 +392,7 @@ export const deliveryLog: Topic = (it) => {
         const { key: stranger } = yield* aStageWithKey()
         const endpoint = yield* anEndpoint(key)
         const ping = { id: "evt_other_ping" as EventId, createdAt: noon, body: "{}" }
-        yield* store.ping(scopeOf(key), endpoint.id, ping)
+        yield* store.ping(toScope(key), endpoint.id, ping)
         const event = yield* anEvent(number)
         yield* settleDeliveries(...(yield* claimDue()).map((each) => refused(each, null)))
 
@@ -397,7 +401,7 @@ export const deliveryLog: Topic = (it) => {
         const tests = yield* anEndpoint(test)
         const others = yield* anEndpoint(stranger)
         const redeliver = (to: typeof endpoint, id: EventId) =>
-          Effect.map(store.redeliver(scopeOf(to), to.id, id, noon), ({ _tag }) => _tag)
+          Effect.map(store.redeliver(toScope(to), to.id, id, noon), ({ _tag }) => _tag)
         assert.strictEqual(yield* redeliver(second, event.id), "Queued")
         assert.strictEqual(yield* redeliver(unsubscribed, event.id), "NoEvent")
         assert.strictEqual(yield* redeliver(endpoint, ping.id), "Queued")
@@ -406,8 +410,8 @@ export const deliveryLog: Topic = (it) => {
         assert.strictEqual(yield* redeliver(others, event.id), "NoEvent")
         assert.strictEqual(yield* redeliver(endpoint, "evt_never" as EventId), "NoEvent")
         const claimed = yield* claimDue()
-        assert.deepStrictEqual(eventsOf(claimed, second), [event.id])
-        assert.deepStrictEqual(eventsOf(claimed, endpoint), [ping.id])
+        assert.deepStrictEqual(getEvents(claimed, second), [event.id])
+        assert.deepStrictEqual(getEvents(claimed, endpoint), [ping.id])
         assert.strictEqual(
           at(
             claimed.filter((each) => each.eventId === ping.id),

@@ -4,8 +4,8 @@ import { noFailures, Store } from "@messaging-service/core"
 import type { MediaReference } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
-import { followOutbox, story } from "../follow.ts"
-import { lookUp, stateOf } from "../Reading.ts"
+import { followOutbox, scenario } from "../follow.ts"
+import { lookUp, readState } from "../Reading.ts"
 import { again, claim, claimOne, endedAs, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../Records.ts"
@@ -61,7 +61,7 @@ export const departures: Topic = (it) => {
       yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
       yield* numbers.remove(workspace.id, second.id, noon)
       assert.deepStrictEqual(yield* settle(claimed.map((each) => sent(each))), ids(messages))
-      for (const message of messages) assert.strictEqual(yield* stateOf(message), "sent")
+      for (const message of messages) assert.strictEqual(yield* readState(message), "sent")
     }),
   )
 
@@ -90,7 +90,7 @@ export const departures: Topic = (it) => {
       assert.deepStrictEqual(yield* settle([sent(lost)]), [])
       const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)
       assert.deepStrictEqual(yield* settle([outcome], noon + minute), [message.id])
-      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
+      assert.deepStrictEqual(scenario(yield* follow(workspace.id)), [
         [message.id, "message.cancelled"],
       ])
       assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])

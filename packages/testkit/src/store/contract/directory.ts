@@ -11,15 +11,15 @@ export const contacts: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
-      const given = {
+      const input = {
         workspaceId: workspace.id,
         name: "Ана 🌻",
         phone: aPhone(),
         username: null,
         createdAt: noon,
       }
-      const first = yield* aContact(workspace.id, given)
-      assert.deepStrictEqual(first, { ...given, id: first.id })
+      const first = yield* aContact(workspace.id, input)
+      assert.deepStrictEqual(first, { ...input, id: first.id })
       const second = yield* aContact(workspace.id, { username: "@recipient" })
       yield* aContact((yield* aWorkspace()).id)
       const third = yield* aContact(workspace.id)

@@ -5,7 +5,7 @@ import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
 import { add } from "../Linking.ts"
-import { atOnce, range, roundsOf } from "../Races.ts"
+import { atOnce, range, raceRounds } from "../Races.ts"
 import {
   accepted,
   admitsAll,
@@ -47,7 +47,7 @@ const setDisabled = (accountDisabled: boolean) => (id: WorkspaceId, now: number)
 const disable = setDisabled(true)
 const enable = setDisabled(false)
 
-const dueTestOf = (workspaceId: WorkspaceId, now: number) =>
+const listDueTest = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
     Store.use(({ messages: store }) => store.dueTest(now, 100_000, 100_000)),
     (messages) =>
@@ -98,12 +98,12 @@ export const disabledWorkspaces: Topic = (it, options) => {
       const first = yield* aMessage(number, { mode, now: era })
       yield* disable(workspace.id, era)
       const second = yield* aMessage(number, { mode, now: era + 1 })
-      assert.deepStrictEqual(yield* dueTestOf(workspace.id, era + hour), [])
+      assert.deepStrictEqual(yield* listDueTest(workspace.id, era + hour), [])
       assert.strictEqual(yield* nextDue("test_messages"), quiet)
       assert.strictEqual((yield* work.earliestDue()).test_messages, quiet)
       yield* enable(workspace.id, era + hour)
       assert.strictEqual(yield* nextDue("test_messages"), era)
-      assert.deepStrictEqual(yield* dueTestOf(workspace.id, era + hour), [first.id, second.id])
+      assert.deepStrictEqual(yield* listDueTest(workspace.id, era + hour), [first.id, second.id])
       yield* end(cancelled(first, era), cancelled(second, era))
     }),
   )
@@ -123,7 +123,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
       yield* end(cancelled(other, era), ...[live, test, late].map((one) => expired(one, era)))
       yield* enable(workspace.id, era)
       assert.deepStrictEqual(yield* claim([number], { now: later }), [])
-      assert.deepStrictEqual(yield* dueTestOf(workspace.id, later), [])
+      assert.deepStrictEqual(yield* listDueTest(workspace.id, later), [])
     }),
   )
 
@@ -179,7 +179,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace({ name: "Disabled", accountDisabled: true })
-      const made = yield* aNumber(workspace.id)
+      const created = yield* aNumber(workspace.id)
       const outcome = yield* add(workspace.id, noon)
       assert.strictEqual(outcome._tag, "Begun")
       const ensured = {
@@ -199,7 +199,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
       assert.lengthOf(numbers, 3)
       assert.include(
         numbers.map(({ id }) => id),
-        made.id,
+        created.id,
       )
       for (const number of numbers) {
         yield* Store.use(({ numbers: all }) =>
@@ -210,13 +210,13 @@ export const disabledWorkspaces: Topic = (it, options) => {
         assert.isTrue((yield* connectionFacts(number)).isDisabled)
       }
       assert.deepStrictEqual(yield* claim(numbers, { now: later }), [])
-      assert.deepStrictEqual(yield* dueTestOf(workspace.id, later), [])
+      assert.deepStrictEqual(yield* listDueTest(workspace.id, later), [])
       yield* enable(workspace.id, noon)
       for (const number of numbers) {
         assert.isFalse((yield* connectionFacts(number)).isDisabled)
         yield* sendNext(number)
       }
-      assert.lengthOf(yield* dueTestOf(workspace.id, later), 3)
+      assert.lengthOf(yield* listDueTest(workspace.id, later), 3)
     }),
   )
 
@@ -297,8 +297,8 @@ export const disabledWorkspaces: Topic = (it, options) => {
         const lanes = (yield* Store).queue
         const { number, workspace } = yield* aStage()
         const total = { accepted: 0, sent: 0 }
-        const acceptSome = Effect.map(accepted(number, { count: 2 }), (made) => {
-          total.accepted += made.length
+        const acceptSome = Effect.map(accepted(number, { count: 2 }), (messages) => {
+          total.accepted += messages.length
         })
         const sendOne = Effect.gen(function* () {
           let open = (yield* claim([number])).map((one) => sent(one))
@@ -308,7 +308,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
             open = [...blockedByLock]
           }
         })
-        for (const round of roundsOf(options, 20)) {
+        for (const round of raceRounds(options, 20)) {
           yield* Effect.all(
             [
               ...range(3).flatMap(() => [acceptSome, sendOne]),

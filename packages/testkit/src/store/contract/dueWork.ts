@@ -10,7 +10,7 @@ import { aCheck, answered, claimOne as claimCheck, settle as settleCheck } from 
 import { claimDue } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
-import { attemptsInHands, nextDueOf, plenty } from "../Reading.ts"
+import { attemptsInHands, readNextDue, plenty } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -53,15 +53,15 @@ export const workStatus: Topic = (it, { parallel }) => {
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
-      assert.isNull(yield* nextDueOf("lanes", era))
+      assert.isNull(yield* readNextDue("lanes", era))
       const later = yield* aMessage(number, { now: era, sendAt: era + 2 * hour })
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + 2 * hour)
       const first = yield* aMessage(number, { now: era, sendAt: era + hour })
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + hour)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + hour)
       yield* end(cancelled(first, era))
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + 2 * hour)
       yield* end(cancelled(later, era))
-      assert.isNull(yield* nextDueOf("lanes", era))
+      assert.isNull(yield* readNextDue("lanes", era))
     }),
   )
 
@@ -74,7 +74,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       const message = yield* aMessage(number, { now: era })
       yield* aCheck(number, { createdAt: era })
       const due = (work: Work, owner: typeof number) =>
-        Effect.map(status.nextDue(work, [], onlyThese([owner])), (moment) => moment === era)
+        Effect.map(status.nextDue(work, [], onlyThese([owner])), (instant) => instant === era)
       for (const work of ["lanes", "number_checks"] as const) {
         assert.isTrue(yield* due(work, number))
         assert.isFalse(yield* due(work, other))
@@ -108,7 +108,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       assert.strictEqual(yield* soonest(2, 1000), era)
       assert.strictEqual(yield* soonest(1, 1000), era + minute)
       assert.strictEqual(yield* soonest(2, 1), era + minute)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era)
+      assert.strictEqual(yield* readNextDue("lanes", era), era)
       yield* sendNext(other, era)
     }),
   )
@@ -120,15 +120,15 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era })
       yield* aMessage(number, { now: era, sendAt: era + hour })
       const first = yield* claimOne(number, { now: era, leaseUntil: era + minute })
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + minute)
       yield* renew([first], era + 2 * minute)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * minute)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + 2 * minute)
       yield* settle([sent(first, era + oneSecond)], era + oneSecond)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + oneSecond)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + oneSecond)
       yield* sendNext(number, era + 2 * oneSecond)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + hour)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + hour)
       yield* sendNext(number, era + hour)
-      assert.isNull(yield* nextDueOf("lanes", era))
+      assert.isNull(yield* readNextDue("lanes", era))
     }),
   )
 
@@ -139,15 +139,15 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era })
       const notBefore = era + hour
       yield* settle([again(yield* claimOne(number, { now: era }), { notBefore })], era + oneSecond)
-      assert.strictEqual(yield* nextDueOf("lanes", era), notBefore)
+      assert.strictEqual(yield* readNextDue("lanes", era), notBefore)
       yield* aMessage(number, { now: era + minute })
-      assert.strictEqual(yield* nextDueOf("lanes", era), notBefore)
+      assert.strictEqual(yield* readNextDue("lanes", era), notBefore)
       const claimed = yield* claimOne(number, { now: notBefore })
       yield* settle([again(claimed)], notBefore + oneSecond)
-      assert.strictEqual(yield* nextDueOf("lanes", era), notBefore + oneSecond)
+      assert.strictEqual(yield* readNextDue("lanes", era), notBefore + oneSecond)
       const last = yield* claimOne(number, { now: notBefore + minute })
       yield* settle([sent(last, era + day)], era + day)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + day)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + day)
     }),
   )
 
@@ -157,17 +157,17 @@ export const workStatus: Topic = (it, { parallel }) => {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       yield* accepted(number, { count: 2, now: era })
-      assert.strictEqual(yield* nextDueOf("lanes", era), era)
+      assert.strictEqual(yield* readNextDue("lanes", era), era)
       yield* numbers.setStatus(number.id, "disconnected", undefined, era)
-      assert.isNull(yield* nextDueOf("lanes", era))
+      assert.isNull(yield* readNextDue("lanes", era))
       yield* numbers.setStatus(number.id, "connected", undefined, era)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era)
+      assert.strictEqual(yield* readNextDue("lanes", era), era)
       // Messages in flight are read once their lease is over.
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       yield* numbers.setStatus(number.id, "disconnected", undefined, era)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + minute)
       yield* numbers.setStatus(number.id, "connected", undefined, era + hour)
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + minute)
     }),
   )
 
@@ -180,11 +180,11 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era })
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, era))
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + minute)
       const claimed = yield* claimOne(number, { now: era + hour, leaseUntil: era + 2 * hour })
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + 2 * hour)
       yield* settle([sent(claimed, era + hour)], era + hour)
-      assert.isNull(yield* nextDueOf("lanes", era))
+      assert.isNull(yield* readNextDue("lanes", era))
       yield* noneOrphaned
     }),
   )
@@ -196,7 +196,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era, expiresAt: era + minute })
       yield* aMessage(number, { now: era, sendAt: era + day })
       assert.deepStrictEqual(yield* claim([number], { now: era + hour }), [])
-      assert.strictEqual(yield* nextDueOf("lanes", era), era + day)
+      assert.strictEqual(yield* readNextDue("lanes", era), era + day)
       yield* sendNext(number, era + day)
     }),
   )
@@ -209,19 +209,19 @@ export const workStatus: Topic = (it, { parallel }) => {
         const { number } = yield* aStage({ createdAt: era })
         yield* aMessage(number, { now: era })
         yield* sendNext(number, era)
-        assert.isNull(yield* nextDueOf("expiry", era))
+        assert.isNull(yield* readNextDue("expiry", era))
         const last = yield* aMessage(number, { now: era, expiresAt: era + hour, mode: "test" })
-        assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
+        assert.strictEqual(yield* readNextDue("expiry", era), era + hour)
         const first = yield* aMessage(number, { now: era, expiresAt: era + minute })
-        assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
+        assert.strictEqual(yield* readNextDue("expiry", era), era + minute)
         const claimed = yield* claimOne(number, { now: era })
-        assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
+        assert.strictEqual(yield* readNextDue("expiry", era), era + hour)
         yield* settle([again(claimed)], era)
-        assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
+        assert.strictEqual(yield* readNextDue("expiry", era), era + minute)
         yield* end(expired(first, era + minute))
-        assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
+        assert.strictEqual(yield* readNextDue("expiry", era), era + hour)
         yield* end(cancelled(last, era))
-        assert.isNull(yield* nextDueOf("expiry", era))
+        assert.isNull(yield* readNextDue("expiry", era))
       }),
   )
 
@@ -231,14 +231,14 @@ export const workStatus: Topic = (it, { parallel }) => {
       const { number } = yield* aStage({ createdAt: era })
       const mode = "test"
       yield* aMessage(number, { now: era })
-      assert.isNull(yield* nextDueOf("test_messages", era))
+      assert.isNull(yield* readNextDue("test_messages", era))
       const last = yield* aMessage(number, { now: era, mode, sendAt: era + hour })
       const first = yield* aMessage(number, { now: era, mode })
-      assert.strictEqual(yield* nextDueOf("test_messages", era), era)
+      assert.strictEqual(yield* readNextDue("test_messages", era), era)
       yield* end(change(first, { trigger: "send_succeeded" }, era))
-      assert.strictEqual(yield* nextDueOf("test_messages", era), era + hour)
+      assert.strictEqual(yield* readNextDue("test_messages", era), era + hour)
       yield* end(cancelled(last, era))
-      assert.isNull(yield* nextDueOf("test_messages", era))
+      assert.isNull(yield* readNextDue("test_messages", era))
       yield* sendNext(number, era)
     }),
   )
@@ -257,7 +257,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       assert.isNull(yield* status.nextDue("orphaned"))
       yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, era + hour))
       assert.isAtMost(present(yield* status.nextDue("orphaned")), era + hour)
-      assert.isNull(yield* nextDueOf("test_messages", era))
+      assert.isNull(yield* readNextDue("test_messages", era))
       yield* end(cancelled(at(messages, 0), era + hour))
       assert.isAtMost(present(yield* status.nextDue("orphaned")), era + hour)
       yield* end(cancelled(at(messages, 1), era + hour))

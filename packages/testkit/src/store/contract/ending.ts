@@ -4,8 +4,8 @@ import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
-import { followOutbox, story } from "../follow.ts"
-import { lookUp, stateOf } from "../Reading.ts"
+import { followOutbox, scenario } from "../follow.ts"
+import { lookUp, readState } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -22,7 +22,7 @@ import {
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, anEra, aStage, hour, minute, noon, oneSecond } from "../Records.ts"
 
-const expiredOf = (workspaceId: WorkspaceId, now: number) =>
+const listExpired = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
     Store.use(({ messages: store }) => store.expired(now, 100_000)),
     (messages) => messages.filter((message) => message.workspaceId === workspaceId),
@@ -74,9 +74,9 @@ export const ending: Topic = (it) => {
       const gone = yield* aMessage(number)
       assert.deepStrictEqual(yield* end(cancelled(sent), expired(gone)), [gone.id])
       assert.deepStrictEqual(yield* end(cancelled(gone), cancelled(sent)), [])
-      assert.strictEqual(yield* stateOf(sent), "sent")
-      assert.strictEqual(yield* stateOf(gone), "expired")
-      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
+      assert.strictEqual(yield* readState(sent), "sent")
+      assert.strictEqual(yield* readState(gone), "expired")
+      assert.deepStrictEqual(scenario(yield* follow(workspace.id)), [
         [sent.id, "message.sent"],
         [gone.id, "message.expired"],
       ])
@@ -89,8 +89,8 @@ export const ending: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const message = yield* aMessage(number)
       assert.deepStrictEqual(yield* end(cancelled(message), expired(message)), [message.id])
-      const state = yield* stateOf(message)
-      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
+      const state = yield* readState(message)
+      assert.deepStrictEqual(scenario(yield* follow(workspace.id)), [
         [message.id, state === "cancelled" ? "message.cancelled" : "message.expired"],
       ])
     }),
@@ -107,7 +107,7 @@ export const ending: Topic = (it) => {
           yield* end(...messages.map((message) => expired(message, noon + minute))),
           ids(messages.slice(1)),
         )
-        assert.strictEqual(yield* stateOf(at(messages, 0)), "waiting")
+        assert.strictEqual(yield* readState(at(messages, 0)), "waiting")
       }),
   )
 
@@ -180,11 +180,11 @@ export const ending: Topic = (it) => {
       const late = yield* aMessage(number, { expiresAt: noon + 2 * minute })
       const test = yield* aMessage(number, { expiresAt: noon + minute + 1, mode: "test" })
       const early = yield* aMessage(number, { expiresAt: noon + minute, sendAt: noon + oneSecond })
-      assert.deepStrictEqual(yield* expiredOf(workspace.id, noon + minute - 1), [])
-      assert.deepStrictEqual(yield* expiredOf(workspace.id, noon + minute), [early])
-      assert.deepStrictEqual(yield* expiredOf(workspace.id, noon + hour), [early, test, late])
+      assert.deepStrictEqual(yield* listExpired(workspace.id, noon + minute - 1), [])
+      assert.deepStrictEqual(yield* listExpired(workspace.id, noon + minute), [early])
+      assert.deepStrictEqual(yield* listExpired(workspace.id, noon + hour), [early, test, late])
       yield* end(expired(test, noon + hour))
-      assert.deepStrictEqual(yield* expiredOf(workspace.id, noon + hour), [early, late])
+      assert.deepStrictEqual(yield* listExpired(workspace.id, noon + hour), [early, late])
     }),
   )
 
@@ -195,10 +195,10 @@ export const ending: Topic = (it) => {
       yield* sendNext(number)
       yield* end(cancelled(at(messages, 3)))
       const claimed = yield* claimOne(number, { leaseUntil: noon + oneSecond })
-      assert.deepStrictEqual(yield* expiredOf(workspace.id, noon + hour), [at(messages, 2)])
+      assert.deepStrictEqual(yield* listExpired(workspace.id, noon + hour), [at(messages, 2)])
       yield* settle([again(claimed)])
       assert.deepStrictEqual(
-        ids(yield* expiredOf(workspace.id, noon + hour)).toSorted((a, b) => a - b),
+        ids(yield* listExpired(workspace.id, noon + hour)).toSorted((a, b) => a - b),
         ids(messages.slice(1, 3)),
       )
     }),

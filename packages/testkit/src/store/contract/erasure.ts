@@ -7,8 +7,8 @@ import {
   aCheck,
   answered,
   claimOne as claimCheck,
-  resultsOf,
-  scopeOf as checkScope,
+  readResults,
+  getScope as checkScope,
   settle as settleCheck,
 } from "../Checking.ts"
 import {
@@ -18,9 +18,9 @@ import {
   claimDue,
   claimTheOne,
   delivered,
-  logOf,
+  readLog,
   refused,
-  scopeOf as endpointScope,
+  toScope as endpointScope,
   settleDeliveries,
 } from "../Delivering.ts"
 import { ids, only } from "../Expect.ts"
@@ -29,14 +29,14 @@ import {
   aRun,
   get as getReminder,
   list as listReminders,
-  logOf as runLogOf,
+  readRunLog as runLogOf,
   run,
-  scopeOf as reminderScope,
+  getScope as reminderScope,
 } from "../Reminding.ts"
 import { followOutbox } from "../follow.ts"
-import { anAttempt, begun } from "../Linking.ts"
+import { anAttempt, started } from "../Linking.ts"
 import { atOnce, range } from "../Races.ts"
-import { lookUp, messagesOf, scopeOf } from "../Reading.ts"
+import { lookUp, listMessages, toScope } from "../Reading.ts"
 import { cancelled, change, end, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -61,12 +61,12 @@ const eraseEnded = (workspaceId: WorkspaceId, endedBefore: number) =>
 
 const isThere = ({ id, mode, workspaceId }: Message) =>
   Effect.map(
-    Store.use(({ messages: store }) => store.get(scopeOf(workspaceId, mode), id)),
+    Store.use(({ messages: store }) => store.get(toScope(workspaceId, mode), id)),
     (found) => found !== null,
   )
 
 const left = (workspaceId: WorkspaceId, mode: Mode = "live") =>
-  Effect.map(messagesOf(workspaceId, mode), ids)
+  Effect.map(listMessages(workspaceId, mode), ids)
 
 /** A stage whose key can make requests. */
 const aStageWithHash = Effect.gen(function* () {
@@ -134,8 +134,8 @@ export const erasure: Topic = (it) => {
         const logs = yield* Effect.forEach([reminder, kept], runLogOf)
         return [
           ...checks.map((one) => one !== null),
-          (yield* resultsOf(check)).length,
-          (yield* reminders.made(reminder.id)) !== null,
+          (yield* readResults(check)).length,
+          (yield* reminders.created(reminder.id)) !== null,
           ...logs.map(({ length }) => length),
         ]
       })
@@ -152,7 +152,7 @@ export const erasure: Topic = (it) => {
       const { number, workspace } = yield* aStage()
       const reminder = yield* aReminder(workspace.id)
       yield* run(number, aRun(reminder, { ranAt: noon }))
-      const { id } = only(yield* messagesOf(workspace.id))
+      const { id } = only(yield* listMessages(workspace.id))
       const named = Effect.gen(function* () {
         const read = yield* getReminder(reminder)
         const listed = yield* listReminders(reminderScope(reminder))
@@ -205,7 +205,7 @@ export const erasure: Topic = (it) => {
       const all = yield* accepted(number, { count: 6 })
       const all3 = all.slice(0, 3)
       const page = (before: number | null) =>
-        store.list(scopeOf(workspace.id), everyMessage, { before, limit: 2 }, noon)
+        store.list(toScope(workspace.id), everyMessage, { before, limit: 2 }, noon)
       const first = yield* page(null)
       // The cursor's message is erased too.
       yield* end(...all.slice(2).map((one) => cancelled(one)))
@@ -239,7 +239,7 @@ export const erasure: Topic = (it) => {
       yield* settleDeliveries(delivered(again))
       yield* eraseEnded(workspace.id, noon + hour)
       assert.deepStrictEqual(yield* events, [late.id])
-      assert.lengthOf(yield* logOf(endpoint), 0)
+      assert.lengthOf(yield* readLog(endpoint), 0)
     }),
   )
 
@@ -258,7 +258,7 @@ export const erasure: Topic = (it) => {
       )
       yield* eraseEnded(workspace.id, noon + hour)
       assert.deepStrictEqual(
-        (yield* logOf(endpoint)).map(({ eventId }) => eventId),
+        (yield* readLog(endpoint)).map(({ eventId }) => eventId),
         [late.id],
       )
       const redeliver = (id: typeof old.id) =>
@@ -279,15 +279,15 @@ export const erasure: Topic = (it) => {
       const mode = "test"
       const [live, waiting] = [yield* aMessage(number), yield* aMessage(number, { mode })]
       yield* end(cancelled(live))
-      const made = yield* accepted(number, { count: 5, mode })
+      const messages = yield* accepted(number, { count: 5, mode })
       const others = yield* accepted(other.number, { count: 3, mode })
-      yield* end(...[...made, ...others].map((one) => cancelled(one)))
+      yield* end(...[...messages, ...others].map((one) => cancelled(one)))
       const workspaces = [workspace.id, other.workspace.id]
       yield* store.eraseTestMessages(workspaces, 5)
       assert.lengthOf(yield* left(workspace.id, mode), 6)
       yield* store.eraseTestMessages(workspaces, 3)
       assert.deepStrictEqual(yield* left(workspace.id, mode), [
-        ...ids(made.slice(2)).toReversed(),
+        ...ids(messages.slice(2)).toReversed(),
         waiting.id,
       ])
       assert.lengthOf(yield* left(other.workspace.id, mode), 3)
@@ -377,7 +377,7 @@ export const erasure: Topic = (it) => {
       }
       yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       yield* end(
-        ...(yield* messagesOf(workspace.id)).flatMap((one) =>
+        ...(yield* listMessages(workspace.id)).flatMap((one) =>
           one.state === "waiting" ? cancelled(one) : [],
         ),
       )
@@ -386,8 +386,8 @@ export const erasure: Topic = (it) => {
       assert.deepStrictEqual(yield* left(workspace.id), [])
       assert.deepStrictEqual(yield* left(workspace.id, "test"), [])
       assert.deepStrictEqual(yield* follow(workspace.id), [])
-      assert.deepStrictEqual(yield* logOf(endpoint), [])
-      assert.isNull(yield* Store.use(({ reminders: store }) => store.made(reminder.id)))
+      assert.deepStrictEqual(yield* readLog(endpoint), [])
+      assert.isNull(yield* Store.use(({ reminders: store }) => store.created(reminder.id)))
       assert.isNull(
         yield* Store.use(({ numberChecks: store }) => store.get(checkScope(check), check.id)),
       )
@@ -423,7 +423,7 @@ export const erasure: Topic = (it) => {
         const some = yield* accepted(number, { count: 100, mode: "test" })
         yield* end(...some.map((one) => cancelled(one)))
       }
-      for (let made = 0; made < 20; made++) yield* aContact(workspace.id)
+      for (let createdCount = 0; createdCount < 20; createdCount++) yield* aContact(workspace.id)
       yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       yield* Effect.forEach(range(6), () => eraseDeleted(workspace.id), atOnce)
       assert.isTrue(yield* eraseDeleted(workspace.id))
@@ -457,7 +457,7 @@ export const erasure: Topic = (it) => {
           yield* Store.use(({ numbers: store }) =>
             store.setStatus(id, "disconnected", undefined, noon),
           )
-          begun(
+          started(
             yield* Store.use(({ numbers: store }) =>
               store.reconnect(workspace.id, id, anAttempt(noon), claim),
             ),
@@ -546,9 +546,9 @@ export const erasure: Topic = (it) => {
       yield* store.update(endpointScope(key), endpoint.id, other)
       yield* store.remove(endpointScope(key), endpoint.id, noon)
       yield* eraseRemoved(noon)
-      assert.strictEqual((yield* store.made(endpoint.id))?.url, endpoint.url)
+      assert.strictEqual((yield* store.created(endpoint.id))?.url, endpoint.url)
       yield* eraseRemoved(noon + 1)
-      const erased = yield* store.made(endpoint.id)
+      const erased = yield* store.created(endpoint.id)
       assert.deepStrictEqual([erased?.url, erased?.description], ["", ""])
     }),
   )

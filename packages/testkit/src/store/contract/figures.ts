@@ -3,7 +3,7 @@
  * own era for the earliest.
  */
 import { assert } from "@effect/vitest"
-import { mostCounted, Store } from "@messaging-service/core"
+import { maxCounted, Store } from "@messaging-service/core"
 import type { Figures } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
@@ -20,12 +20,12 @@ import { again, claimOne, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, oneSecond } from "../Records.ts"
 
-const figuresAt = (now: number, countAtMost = mostCounted) =>
+const figuresAt = (now: number, countAtMost = maxCounted) =>
   Store.use(({ system: figures }) => figures.figures(now, countAtMost))
 
 type Counted = "queued" | "scheduled" | "lanesInFlight" | "leasesRunOut" | "deliveries" | "retries"
 
-const countsOf = (figures: Figures, names: ReadonlyArray<Counted>) =>
+const getCounts = (figures: Figures, names: ReadonlyArray<Counted>) =>
   names.map((name) => figures[name])
 
 /** What was added to these counts since `before`. */
@@ -44,7 +44,7 @@ export const figures: Topic = (it) => {
       const few = yield* figuresAt(era, 2)
       assert.strictEqual(few.queued + few.scheduled, 2)
       const one = yield* figuresAt(era, 1)
-      assert.deepStrictEqual(countsOf(one, ["deliveries", "retries"]), [1, 0])
+      assert.deepStrictEqual(getCounts(one, ["deliveries", "retries"]), [1, 0])
     }),
   )
 

@@ -33,12 +33,12 @@ import {
   noon,
 } from "../Records.ts"
 
-const figuresOf = ({ id }: Workspace, now: number, mode: Mode = "live") =>
+const readFigures = ({ id }: Workspace, now: number, mode: Mode = "live") =>
   Store.use(({ figures }) => readSpan(figures, { workspaceId: id, mode }, "30d", now))
 
 type Sums = Omit<FigureCounts, "failures" | "waits">
 
-const sumsOf = (buckets: ReadonlyArray<FigureCounts>): Sums => {
+const sumUp = (buckets: ReadonlyArray<FigureCounts>): Sums => {
   const sum = (of: (one: FigureCounts) => number) =>
     buckets.reduce((total, one) => total + of(one), 0)
   return {
@@ -63,12 +63,12 @@ const nothing: Sums = {
 }
 
 /** Counted hours of the workspace, without what lies behind the places. */
-const countedOf = ({ id }: Workspace, now: number) =>
+const readCounted = ({ id }: Workspace, now: number) =>
   Effect.map(
     Store.use(({ figures }) =>
       figures.hours({ workspaceId: id, mode: "live", from: now - day, until: now + day }),
     ),
-    ({ hours }) => sumsOf(hours),
+    ({ hours }) => sumUp(hours),
   )
 
 const sendOne = Effect.fnUntraced(function* sendOne(number: SendingNumber, now: number) {
@@ -89,7 +89,7 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
       yield* settleDeliveries(delivered(yield* claimTheOne({ now: era })))
       const deliveries = ({ deliveries: all, deliveriesFailed }: Sums) => [all, deliveriesFailed]
       const read = (one: Workspace) =>
-        Effect.map(figuresOf(one, noon), ({ buckets }) => deliveries(sumsOf(buckets)))
+        Effect.map(readFigures(one, noon), ({ buckets }) => deliveries(sumUp(buckets)))
       const both = Effect.all([read(workspace), read(calling)])
       const uncounted = yield* both
       yield* countFigures
@@ -109,7 +109,7 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
       yield* aMessage(number, { now: era, sendAt: era + hour })
       for (const wait of [1, 4, 5000]) yield* sendOne(number, era + wait)
       yield* sendOne(number, era + hour + 40 * minute)
-      const waits = Effect.map(figuresOf(workspace, era + 2 * hour), ({ buckets }) =>
+      const waits = Effect.map(readFigures(workspace, era + 2 * hour), ({ buckets }) =>
         buckets
           .flatMap((one) => one.waits.map((count, step) => [step, count] as const))
           .filter(([, count]) => count > 0),
@@ -141,7 +141,7 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
       }
       yield* countFigures
       const rounds = parallel ? 10 : 3
-      assert.deepStrictEqual(yield* countedOf(workspace, era), {
+      assert.deepStrictEqual(yield* readCounted(workspace, era), {
         ...nothing,
         accepted: 5 * rounds,
         cancelled: 3 * rounds,
@@ -161,7 +161,7 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
       assert.isAbove(to, from)
       yield* countFigures
       assert.isFalse(yield* figures.count("messages", { from, to }, tallyFigures(entries)))
-      assert.deepStrictEqual(yield* countedOf(workspace, era), {
+      assert.deepStrictEqual(yield* readCounted(workspace, era), {
         ...nothing,
         accepted: 1,
         cancelled: 1,
@@ -180,7 +180,7 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
       yield* end(cancelled(message, era))
       yield* system.eraseDeleted([{ id: workspace.id, claimants: [] }], era)
       yield* countFigures
-      assert.deepStrictEqual(yield* countedOf(workspace, era), nothing)
+      assert.deepStrictEqual(yield* readCounted(workspace, era), nothing)
     }),
   )
 
@@ -219,13 +219,13 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
         for (const one of happened) if (one.at >= from && one.at < until) sums[one.what]++
         return sums
       }
-      const read = yield* figuresOf(workspace, now)
+      const read = yield* readFigures(workspace, now)
       for (const [index, bucket] of read.buckets.entries()) {
         const until = read.buckets[index + 1]?.at ?? Infinity
-        assert.deepStrictEqual(sumsOf([bucket]), expected(bucket.at, until))
+        assert.deepStrictEqual(sumUp([bucket]), expected(bucket.at, until))
       }
       const from = at(read.buckets, 0).at
-      assert.deepStrictEqual(sumsOf([read.before]), expected(from - 30 * day, from))
+      assert.deepStrictEqual(sumUp([read.before]), expected(from - 30 * day, from))
       yield* end(...waiting.map((one) => cancelled(one, now)))
     }),
   )

@@ -1,9 +1,9 @@
 /** Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal. */
 import { assert } from "@effect/vitest"
-import { answerKeptMillis, claimKeptMillis, Store } from "@messaging-service/core"
+import { answerRetentionMillis, claimRetentionMillis, Store } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
-import { brokenBy, claimKey, messagesOf } from "../Reading.ts"
+import { brokenBy, claimKey, listMessages } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { aClaim, aHash, aKey, accepted, anAcceptance, aStage, day, noon } from "../Records.ts"
 
@@ -24,9 +24,9 @@ export const idempotency: Topic = (it) => {
       yield* claimKey(workspace.id, claim)
       yield* accepted(number, { idempotency: claim })
       const repeat = { ...claim, token: "repeat", fingerprint: aHash() }
-      const before = yield* claimKey(workspace.id, repeat, noon + answerKeptMillis - 1)
+      const before = yield* claimKey(workspace.id, repeat, noon + answerRetentionMillis - 1)
       assert.strictEqual(before._tag, "Finished")
-      const after = noon + answerKeptMillis
+      const after = noon + answerRetentionMillis
       assert.deepStrictEqual(yield* claimKey(workspace.id, repeat, after), claimed)
       const [second] = yield* accepted(number, { now: after, idempotency: repeat })
       assert.deepStrictEqual(yield* claimKey(workspace.id, claim, after), {
@@ -55,17 +55,17 @@ export const idempotency: Topic = (it) => {
       const over = yield* finishedAt(old)
       const young = yield* finishedAt(old + 1)
       const dead = aClaim(key.id)
-      yield* claimKey(workspace.id, dead, old + answerKeptMillis - claimKeptMillis)
+      yield* claimKey(workspace.id, dead, old + answerRetentionMillis - claimRetentionMillis)
       const alive = aClaim(key.id)
-      yield* claimKey(workspace.id, alive, old + answerKeptMillis - claimKeptMillis + 1)
-      yield* store.forgetVoidClaims(old + answerKeptMillis)
+      yield* claimKey(workspace.id, alive, old + answerRetentionMillis - claimRetentionMillis + 1)
+      yield* store.forgetVoidClaims(old + answerRetentionMillis)
       // Read at a time when all of them were valid.
-      const lookedAt = old + answerKeptMillis - claimKeptMillis + 2
-      assert.deepStrictEqual(yield* claimKey(workspace.id, over, lookedAt), claimed)
-      assert.strictEqual((yield* claimKey(workspace.id, young, lookedAt))._tag, "Finished")
-      const rivalOf = (claim: typeof dead) => ({ ...claim, token: "rival" })
-      assert.deepStrictEqual(yield* claimKey(workspace.id, rivalOf(dead), lookedAt), claimed)
-      assert.deepStrictEqual(yield* claimKey(workspace.id, rivalOf(alive), lookedAt), inProgress)
+      const checkedAt = old + answerRetentionMillis - claimRetentionMillis + 2
+      assert.deepStrictEqual(yield* claimKey(workspace.id, over, checkedAt), claimed)
+      assert.strictEqual((yield* claimKey(workspace.id, young, checkedAt))._tag, "Finished")
+      const asRival = (claim: typeof dead) => ({ ...claim, token: "rival" })
+      assert.deepStrictEqual(yield* claimKey(workspace.id, asRival(dead), checkedAt), claimed)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, asRival(alive), checkedAt), inProgress)
     }),
   )
 
@@ -76,16 +76,16 @@ export const idempotency: Topic = (it) => {
         const { workspace, number, key } = yield* aStageWithKey
         const dead = aClaim(key.id)
         const retry = { ...dead, token: "retry" }
-        const free = noon + claimKeptMillis
+        const free = noon + claimRetentionMillis
         yield* claimKey(workspace.id, dead)
         assert.deepStrictEqual(yield* claimKey(workspace.id, retry, free - 1), inProgress)
         assert.deepStrictEqual(yield* claimKey(workspace.id, retry, free), claimed)
         assert.deepStrictEqual(yield* claimKey(workspace.id, dead, free), inProgress)
         const late = anAcceptance(number, { now: free, idempotency: dead })
         assert.strictEqual(yield* brokenBy(late), "idempotency")
-        const [made] = yield* accepted(number, { now: free, idempotency: retry })
+        const [message] = yield* accepted(number, { now: free, idempotency: retry })
         assert.strictEqual(yield* brokenBy(late), "idempotency")
-        assert.deepStrictEqual(ids(yield* messagesOf(workspace.id)), [present(made).id])
+        assert.deepStrictEqual(ids(yield* listMessages(workspace.id)), [present(message).id])
       }),
   )
 }

@@ -34,9 +34,9 @@ export const keys: Topic = (it) => {
       })
       assert.deepStrictEqual(
         together.map(({ count }) => count).toSorted((a, b) => (a?.minute ?? 0) - (b?.minute ?? 0)),
-        many.map((_, place) => ({
-          minute: place + 1,
-          day: Math.min(place + 1, requestsPerMinute),
+        many.map((_, index) => ({
+          minute: index + 1,
+          day: Math.min(index + 1, requestsPerMinute),
         })),
       )
       assert.deepStrictEqual((yield* admit(issued, noon + oneSecond)).count, {
@@ -65,13 +65,13 @@ export const keys: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
-      const made = yield* Effect.forEach(Array.from({ length: keyLimit }), (_, index) =>
+      const created = yield* Effect.forEach(Array.from({ length: keyLimit }), (_, index) =>
         aKey(workspace.id, index === 0 ? { expiresAt: noon - day } : {}),
       )
       assert.isNull(yield* store.insertKey(aNewKey(workspace.id), keyLimit))
       assert.isNotNull(yield* store.insertKey(aNewKey(workspace.id, { version: 1 }), keyLimit))
       assert.isNotNull(yield* store.insertKey(aNewKey((yield* aWorkspace()).id), keyLimit))
-      yield* store.revokeKey(workspace.id, at(made, 3).key.id, noon)
+      yield* store.revokeKey(workspace.id, at(created, 3).key.id, noon)
       assert.isNotNull(yield* store.insertKey(aNewKey(workspace.id), keyLimit))
       assert.isNull(yield* store.insertKey(aNewKey(workspace.id), keyLimit))
       assert.lengthOf(yield* store.listKeys(workspace.id), keyLimit + 2)

@@ -40,7 +40,7 @@ const admit = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
     present,
   )
 
-const countOf = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
+const readCount = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
   Effect.map(admit(issued, overrides), ({ count }) => count)
 
 const listed = ({ key }: IssuedKey) =>
@@ -72,10 +72,10 @@ export const keysV1: Topic = (it, { parallel }) => {
       const first = yield* aKeyV1(workspace.id)
       const second = yield* aKeyV1(workspace.id)
       const stranger = yield* aKeyV1((yield* aWorkspace()).id)
-      assert.strictEqual(yield* countOf(first), 1)
-      assert.strictEqual(yield* countOf(second), 2)
-      assert.strictEqual(yield* countOf(first), 3)
-      assert.strictEqual(yield* countOf(stranger), 1)
+      assert.strictEqual(yield* readCount(first), 1)
+      assert.strictEqual(yield* readCount(second), 2)
+      assert.strictEqual(yield* readCount(first), 3)
+      assert.strictEqual(yield* readCount(stranger), 1)
     }),
   )
 
@@ -85,8 +85,8 @@ export const keysV1: Topic = (it, { parallel }) => {
       const workspace = yield* aWorkspace()
       const named = (id: WorkspaceId, version: 1 | 2 = 1) =>
         store.insertKey(aNewKey(id, { version, name: "API Key 1" }), keyLimit)
-      const made = yield* Effect.forEach(range(5), () => named(workspace.id), atOnce)
-      const key = only(made.filter((one) => one !== null))
+      const apiKeys = yield* Effect.forEach(range(5), () => named(workspace.id), atOnce)
+      const key = only(apiKeys.filter((one) => one !== null))
       yield* store.revokeKey(workspace.id, key.id, noon)
       assert.isNull(yield* named(workspace.id))
       assert.isNotNull(yield* named(workspace.id, 2))
@@ -100,7 +100,7 @@ export const keysV1: Topic = (it, { parallel }) => {
       const workspace = yield* aWorkspace()
       const version1 = yield* aKeyV1(workspace.id)
       const version2 = yield* aKey(workspace.id)
-      yield* countOf(version1)
+      yield* readCount(version1)
       const windows = { minuteStart: noon - (noon % minute), dayStart: noon, clientAddress: null }
       const admitted = yield* store.admit({
         hash: version2.hash,
@@ -109,16 +109,16 @@ export const keysV1: Topic = (it, { parallel }) => {
         ...windows,
       })
       assert.deepStrictEqual(present(admitted).count, { minute: 1, day: 1 })
-      assert.strictEqual(yield* countOf(version1), 2)
+      assert.strictEqual(yield* readCount(version1), 2)
     }),
   )
 
   it.effect("the minute restarts with its start", () =>
     Effect.gen(function* () {
       const issued = yield* aKeyV1((yield* aWorkspace()).id)
-      const moments = [noon, noon + oneSecond, noon + minute, noon + minute + 1, noon + 3 * minute]
+      const instants = [noon, noon + oneSecond, noon + minute, noon + minute + 1, noon + 3 * minute]
       assert.deepStrictEqual(
-        yield* Effect.forEach(moments, (now) => countOf(issued, { now })),
+        yield* Effect.forEach(instants, (now) => readCount(issued, { now })),
         [1, 2, 1, 2, 1],
       )
     }),
@@ -147,11 +147,11 @@ export const keysV1: Topic = (it, { parallel }) => {
       const issued = yield* aKeyV1(workspace.id)
       const found = yield* admit(issued, { workspaceId: other.id })
       assert.deepStrictEqual(found, { key: issued.key, workspace, count: null })
-      assert.isNull(yield* countOf(issued, { workspaceId: 0 as WorkspaceId }))
+      assert.isNull(yield* readCount(issued, { workspaceId: 0 as WorkspaceId }))
       assert.deepStrictEqual(yield* listed(issued), issued.key)
       // Where no client id is needed, the key identifies its workspace.
-      assert.strictEqual(yield* countOf(issued, { workspaceId: null }), 1)
-      assert.strictEqual(yield* countOf(yield* aKeyV1(other.id)), 1)
+      assert.strictEqual(yield* readCount(issued, { workspaceId: null }), 1)
+      assert.strictEqual(yield* readCount(yield* aKeyV1(other.id)), 1)
     }),
   )
 
@@ -166,7 +166,7 @@ export const keysV1: Topic = (it, { parallel }) => {
       const found = yield* admit(issued, { now: noon + 1 })
       assert.deepStrictEqual(found, { key: revoked, workspace, count: null })
       assert.deepStrictEqual(yield* listed(issued), revoked)
-      assert.strictEqual(yield* countOf(yield* aKeyV1(workspace.id)), 1)
+      assert.strictEqual(yield* readCount(yield* aKeyV1(workspace.id)), 1)
     }),
   )
 
@@ -175,7 +175,7 @@ export const keysV1: Topic = (it, { parallel }) => {
       const { workspaces } = yield* Store
       const workspace = yield* aWorkspace({ apiV2Enabled: false, admits: { v1: true, v2: false } })
       const issued = yield* aKeyV1(workspace.id)
-      assert.strictEqual(yield* countOf(issued), 1)
+      assert.strictEqual(yield* readCount(issued), 1)
       yield* workspaces.update(
         workspace.id,
         () => ({
@@ -195,7 +195,7 @@ export const keysV1: Topic = (it, { parallel }) => {
         }),
         noon,
       )
-      assert.strictEqual(yield* countOf(issued), 2)
+      assert.strictEqual(yield* readCount(issued), 2)
       yield* workspaces.delete(workspace.id, noon)
       const deleted = yield* admit(issued)
       assert.isNull(deleted.count)
@@ -210,14 +210,14 @@ export const keysV1: Topic = (it, { parallel }) => {
         const workspaces = [yield* aWorkspace(), yield* aWorkspace(), yield* aWorkspace()]
         const issued = yield* Effect.forEach([...workspaces, ...workspaces], ({ id }) => aKeyV1(id))
         const foreign = yield* aKey(present(workspaces[0]).id)
-        const queries = range(20).flatMap((turn) =>
+        const queries = range(20).flatMap((iteration) =>
           issued.flatMap((key, index) => [
             query(key),
             // Found, but not counted, and not found at all.
-            ...(turn % 5 === 0
+            ...(iteration % 5 === 0
               ? [query(key, { workspaceId: 0 as WorkspaceId }), query(foreign)]
               : []),
-            ...(turn === index ? [query(key, { workspaceId: null })] : []),
+            ...(iteration === index ? [query(key, { workspaceId: null })] : []),
           ]),
         )
         const found = yield* Effect.forEach(queries, store.admitV1, atOnce)
@@ -238,19 +238,19 @@ export const keysV1: Topic = (it, { parallel }) => {
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
       const issued = yield* aKeyV1((yield* aWorkspace()).id)
-      const queries = range(20).map((turn) =>
-        query(issued, { now: turn < 10 ? noon : noon + minute }),
+      const queries = range(20).map((iteration) =>
+        query(issued, { now: iteration < 10 ? noon : noon + minute }),
       )
       const found = yield* Effect.forEach(queries, store.admitV1, { concurrency: 20 })
       assert.isTrue(found.every((each) => each?.count !== null))
       // Requests counted before the minute turned no longer count.
-      const count = yield* countOf(issued, { now: noon + minute })
+      const count = yield* readCount(issued, { now: noon + minute })
       assert.isAtLeast(count ?? 0, 11)
       assert.isAtMost(count ?? 0, 21)
-      assert.strictEqual(yield* countOf(issued, { now: noon }), (count ?? 0) + 1)
-      assert.strictEqual(yield* countOf(issued, { now: noon + minute }), (count ?? 0) + 2)
+      assert.strictEqual(yield* readCount(issued, { now: noon }), (count ?? 0) + 1)
+      assert.strictEqual(yield* readCount(issued, { now: noon + minute }), (count ?? 0) + 2)
       // A clock that was set back counts from there.
-      assert.strictEqual(yield* countOf(issued, { now: noon - minute }), 1)
+      assert.strictEqual(yield* readCount(issued, { now: noon - minute }), 1)
     }),
   )
 }

@@ -218,9 +218,9 @@ export const lanes: Topic = (it) => {
       const modest = yield* aStage()
       const many = [greedy.number, ...(yield* someNumbers(greedy.workspace.id, 4))]
       const few = [modest.number, ...(yield* someNumbers(modest.workspace.id, 1))]
-      for (const [place, number] of many.entries()) yield* aMessage(number, { now: noon + place })
-      for (const [place, number] of few.entries()) {
-        yield* aMessage(number, { now: noon + oneSecond + place })
+      for (const [index, number] of many.entries()) yield* aMessage(number, { now: noon + index })
+      for (const [index, number] of few.entries()) {
+        yield* aMessage(number, { now: noon + oneSecond + index })
       }
       const claimed = (limit: number, held: number) =>
         Effect.map(
@@ -263,13 +263,13 @@ export const lanes: Topic = (it) => {
   it.effect("a number that had its turn does not get another one by a cancel", () =>
     Effect.gen(function* () {
       const { workspace, number: busy } = yield* aStage()
-      const quiet = yield* aNumber(workspace.id)
+      const idle = yield* aNumber(workspace.id)
       const messages = yield* accepted(busy, { count: 3 })
-      yield* aMessage(quiet, { now: noon + oneSecond })
+      yield* aMessage(idle, { now: noon + oneSecond })
       yield* sendNext(busy, noon + minute)
       yield* end(cancelled(at(messages, 1), noon + minute))
-      const claimed = yield* claim([busy, quiet], { now: noon + hour, limit: 1 })
-      assert.strictEqual(only(claimed).number.id, quiet.id)
+      const claimed = yield* claim([busy, idle], { now: noon + hour, limit: 1 })
+      assert.strictEqual(only(claimed).number.id, idle.id)
       assert.strictEqual((yield* sendNext(busy, noon + hour)).id, at(messages, 2).id)
     }),
   )
@@ -372,7 +372,7 @@ export const lanes: Topic = (it) => {
       yield* settle([again(claimed, { noRoom: { until: noon + minute, inARow: 1 } })])
       assert.deepInclude(yield* connectionFacts(number), {
         noRoomUntil: noon + minute,
-        restsUntil: null,
+        pacedUntil: null,
         limitedUntil: null,
       })
       // New messages wait behind it, and others continue.

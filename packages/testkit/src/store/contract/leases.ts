@@ -4,8 +4,8 @@ import { Store } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
-import { followOutbox, story } from "../follow.ts"
-import { attemptsInHands, lookUp, stateOf } from "../Reading.ts"
+import { followOutbox, scenario } from "../follow.ts"
+import { attemptsInHands, lookUp, readState } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -108,7 +108,7 @@ export const leases: Topic = (it) => {
       const claimed = yield* claimOne(number)
       assert.deepStrictEqual(yield* settle([sent(claimed)]), [message.id])
       assert.deepStrictEqual(yield* settle([failed(claimed), sent(claimed), again(claimed)]), [])
-      assert.strictEqual(yield* stateOf(message), "sent")
+      assert.strictEqual(yield* readState(message), "sent")
       assert.lengthOf(yield* follow(workspace.id), 1)
     }),
   )
@@ -135,7 +135,7 @@ export const leases: Topic = (it) => {
       const forged: Settlement = { ...sent(second), lease: first.lease }
       assert.deepStrictEqual(yield* settle([forged]), [])
       assert.deepStrictEqual(yield* settle([sent(first)]), [])
-      assert.strictEqual(yield* stateOf(at(messages, 1)), "waiting")
+      assert.strictEqual(yield* readState(at(messages, 1)), "waiting")
       assert.deepStrictEqual(yield* settle([sent(second)]), [at(messages, 1).id])
     }),
   )
@@ -181,10 +181,10 @@ export const leases: Topic = (it) => {
       const quick = yield* claimOne(number, { now: late })
       assert.deepStrictEqual(yield* settle([failed(slow, late)], late), [])
       assert.deepStrictEqual(yield* settle([again(slow)], late), [])
-      assert.strictEqual(yield* stateOf(message), "waiting")
+      assert.strictEqual(yield* readState(message), "waiting")
       assert.deepStrictEqual(yield* settle([sent(quick, late)], late), [message.id])
       assert.deepStrictEqual(yield* settle([failed(slow, late)], late), [])
-      assert.deepStrictEqual(story(yield* follow(workspace.id)), [[message.id, "message.sent"]])
+      assert.deepStrictEqual(scenario(yield* follow(workspace.id)), [[message.id, "message.sent"]])
     }),
   )
 
@@ -220,7 +220,7 @@ export const leases: Topic = (it) => {
         claimed.filter((each) => each.number.id === settled.id).map((each) => sent(each)),
       )
       const late = noon + hour
-      const taken = yield* claimOne(takenOver, { now: late, leaseUntil: late + minute })
+      const claimedMessage = yield* claimOne(takenOver, { now: late, leaseUntil: late + minute })
       yield* Store.use(({ numbers: store }) => store.remove(workspace.id, removed.id, noon))
       assert.deepStrictEqual(yield* renew(claimed, late + hour), [removed.id])
       assert.deepStrictEqual(yield* claim([removed], { now: late + hour - 1 }), [])
@@ -229,7 +229,7 @@ export const leases: Topic = (it) => {
         ids(free.map((each) => each.number)).toSorted((a, b) => a - b),
         [settled.id, takenOver.id],
       )
-      assert.deepStrictEqual(yield* renew([taken], late + hour), [])
+      assert.deepStrictEqual(yield* renew([claimedMessage], late + hour), [])
     }),
   )
 

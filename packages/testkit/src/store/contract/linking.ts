@@ -1,14 +1,14 @@
 /** `LinkingStore`: attempts at linking numbers, their guards and their leases. */
 import { assert } from "@effect/vitest"
-import { nothingShown, Store } from "@messaging-service/core"
+import { emptyLinkingView, Store } from "@messaging-service/core"
 import type { LinkingAttempt, LinkingId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
-import { nextDueOf, plenty } from "../Reading.ts"
+import { readNextDue, plenty } from "../Reading.ts"
 import { onlyThese } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { anEra, aNumber, aStage, aWorkspace, minute, oneSecond } from "../Records.ts"
-import { anAttempt, add, begun, guardOf, aLinking, claimAll, giveUp } from "../Linking.ts"
+import { anAttempt, add, started, findGuard, aLinking, claimAll, abandon } from "../Linking.ts"
 import type { One } from "../Linking.ts"
 
 export const linking: Topic = (it) => {
@@ -21,11 +21,11 @@ export const linking: Topic = (it) => {
         () => add(workspace.id, era, { limit: 4 }),
         { concurrency: "unbounded" },
       )
-      const made = outcomes.filter(({ _tag }) => _tag === "Begun").map(begun)
-      assert.lengthOf(made, 3)
+      const numbers = outcomes.filter(({ _tag }) => _tag === "Begun").map(started)
+      assert.lengthOf(numbers, 3)
       assert.lengthOf(yield* Store.use(({ numbers: store }) => store.list(workspace.id)), 4)
-      for (const number of made) {
-        yield* giveUp(
+      for (const number of numbers) {
+        yield* abandon(
           present(yield* Store.use(({ numbers: store }) => store.getLinking(number.id))).id,
         )
       }
@@ -37,7 +37,7 @@ export const linking: Topic = (it) => {
       const { id } = yield* aWorkspace()
       const era = anEra()
       yield* Store.use(({ workspaces: store }) => store.delete(id, era))
-      assert.strictEqual(guardOf(yield* add(id, era)), "number")
+      assert.strictEqual(findGuard(yield* add(id, era)), "number")
     }),
   )
 
@@ -59,7 +59,7 @@ export const linking: Topic = (it) => {
         1,
       )
       assert.strictEqual(present(yield* store.getLinking(idle.id)).id, attempts[winner]?.id)
-      yield* giveUp(present(attempts[winner]).id)
+      yield* abandon(present(attempts[winner]).id)
     }),
   )
 
@@ -90,8 +90,12 @@ export const linking: Topic = (it) => {
       const second = only(yield* claimAll(era + minute))
       assert.isAbove(second.lease, first.lease)
       const { id } = attempt
-      assert.isFalse(yield* store.showLinking(id, first.lease, { ...nothingShown, qrText: "late" }))
-      assert.isTrue(yield* store.showLinking(id, second.lease, { ...nothingShown, qrText: "new" }))
+      assert.isFalse(
+        yield* store.showLinking(id, first.lease, { ...emptyLinkingView, qrText: "late" }),
+      )
+      assert.isTrue(
+        yield* store.showLinking(id, second.lease, { ...emptyLinkingView, qrText: "new" }),
+      )
       assert.strictEqual(present(yield* store.getLinking(attempt.numberId)).qrText, "new")
       const held = [
         { id, lease: first.lease },
@@ -102,12 +106,12 @@ export const linking: Topic = (it) => {
       assert.deepStrictEqual(still, new Set([id]))
       assert.deepStrictEqual(yield* claimAll(era + 3 * minute), [])
       assert.deepStrictEqual(yield* claimAll(attempt.endsAt), [])
-      assert.isTrue(yield* giveUp(id))
+      assert.isTrue(yield* abandon(id))
       assert.deepStrictEqual(
         yield* store.renewLinkings([{ id, lease: second.lease }], era + minute),
         new Set(),
       )
-      assert.isFalse(yield* store.showLinking(id, second.lease, nothingShown))
+      assert.isFalse(yield* store.showLinking(id, second.lease, emptyLinkingView))
     }),
   )
 
@@ -115,17 +119,17 @@ export const linking: Topic = (it) => {
     Effect.gen(function* () {
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
-      const made = yield* Effect.forEach(Array.from({ length: 6 }), () =>
+      const created = yield* Effect.forEach(Array.from({ length: 6 }), () =>
         aLinking(workspaceId, era),
       )
       const claimed = yield* Effect.forEach(Array.from({ length: 4 }), () => claimAll(era), {
         concurrency: "unbounded",
       })
       assert.deepStrictEqual(
-        claimed.flatMap((held) => held.map(({ attempt }) => attempt.id)).toSorted(),
-        made.map(({ attempt }) => attempt.id).toSorted(),
+        claimed.flatMap((leased) => leased.map(({ attempt }) => attempt.id)).toSorted(),
+        created.map(({ attempt }) => attempt.id).toSorted(),
       )
-      yield* Effect.forEach(made, ({ attempt }) => giveUp(attempt.id))
+      yield* Effect.forEach(created, ({ attempt }) => abandon(attempt.id))
     }),
   )
 
@@ -134,8 +138,8 @@ export const linking: Topic = (it) => {
       const era = anEra()
       const greedy = yield* aWorkspace()
       const modest = yield* aWorkspace()
-      const many = yield* Effect.forEach([0, 1, 2, 3], (place) =>
-        aLinking(greedy.id, era + place * oneSecond),
+      const many = yield* Effect.forEach([0, 1, 2, 3], (index) =>
+        aLinking(greedy.id, era + index * oneSecond),
       )
       const one = yield* aLinking(modest.id, era + 4 * oneSecond)
       const now = era + 5 * oneSecond
@@ -151,17 +155,17 @@ export const linking: Topic = (it) => {
               .map(({ attempt, workspaceId }) => [attempt.id, workspaceId])
               .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
         )
-      const expected = (...made: ReadonlyArray<{ readonly attempt: LinkingAttempt }>) =>
-        made
+      const expected = (...created: ReadonlyArray<{ readonly attempt: LinkingAttempt }>) =>
+        created
           .map((each) => [each.attempt.id, each === one ? modest.id : greedy.id])
           .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
       const [first, second, third, fourth] = many as [One, One, One, One]
       assert.deepStrictEqual(yield* claimed(1, 3), expected(first, second, one))
       assert.deepStrictEqual(yield* claimed(3), [])
       // While its workspace is saturated an attempt waits for its end.
-      assert.strictEqual(yield* nextDueOf("linking", era), third.attempt.requestedAt)
-      assert.strictEqual(yield* nextDueOf("linking", era, [greedy.id]), first.attempt.endsAt)
-      assert.strictEqual(yield* nextDueOf("linking", era, "all"), first.attempt.endsAt)
+      assert.strictEqual(yield* readNextDue("linking", era), third.attempt.requestedAt)
+      assert.strictEqual(yield* readNextDue("linking", era, [greedy.id]), first.attempt.endsAt)
+      assert.strictEqual(yield* readNextDue("linking", era, "all"), first.attempt.endsAt)
       const workload = (most: number, whole = 1000) =>
         Effect.map(
           Store.use(({ queue: status }) =>
@@ -174,9 +178,9 @@ export const linking: Topic = (it) => {
       assert.isTrue(room !== null && room <= third.attempt.requestedAt)
       assert.isTrue((yield* workload(2)) !== third.attempt.requestedAt)
       assert.isTrue((yield* workload(3, 2)) !== third.attempt.requestedAt)
-      yield* giveUp(first.attempt.id)
+      yield* abandon(first.attempt.id)
       assert.deepStrictEqual(yield* claimed(2), expected(third))
-      yield* Effect.forEach([second, third, fourth, one], ({ attempt }) => giveUp(attempt.id))
+      yield* Effect.forEach([second, third, fourth, one], ({ attempt }) => abandon(attempt.id))
     }),
   )
 }

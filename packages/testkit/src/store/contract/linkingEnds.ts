@@ -4,10 +4,10 @@ import { Store } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { claimOne, connectionFacts, sent, settle } from "../Sending.ts"
-import { nextDueOf } from "../Reading.ts"
+import { readNextDue } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, anEra, aWorkspace, hour, minute, oneSecond, givenUp } from "../Records.ts"
-import { digits, aLinking, claimAll, giveUp } from "../Linking.ts"
+import { aMessage, anEra, aWorkspace, hour, minute, oneSecond, abandoned } from "../Records.ts"
+import { digits, aLinking, claimAll, abandon } from "../Linking.ts"
 
 export const linkingEnds: Topic = (it) => {
   it.effect("a link connects the number, whose lane can be claimed from then on", () =>
@@ -60,11 +60,11 @@ export const linkingEnds: Topic = (it) => {
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const phone = digits()
-      const made = yield* Effect.forEach(Array.from({ length: 5 }), () =>
+      const created = yield* Effect.forEach(Array.from({ length: 5 }), () =>
         aLinking(workspaceId, era),
       )
       const linked = yield* Effect.forEach(
-        made,
+        created,
         ({ attempt }) => store.linked(attempt.id, phone, era),
         { concurrency: "unbounded" },
       )
@@ -90,7 +90,7 @@ export const linkingEnds: Topic = (it) => {
         const [linked, ended] = yield* Effect.all(
           [
             store.linked(attempt.id, phone, attempt.endsAt - 1),
-            store.giveUpLinking(attempt.id, givenUp),
+            store.abandonLinking(attempt.id, abandoned),
           ],
           { concurrency: "unbounded" },
         )
@@ -110,22 +110,22 @@ export const linkingEnds: Topic = (it) => {
       const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
-      assert.isNull(yield* nextDueOf("linking", era))
+      assert.isNull(yield* readNextDue("linking", era))
       const test = yield* aLinking(workspaceId, era, {
         number: { mode: "test" },
         attempt: { mode: "test", linksAt: era + 5 * minute },
       })
-      assert.strictEqual(yield* nextDueOf("linking", era), era + 5 * minute)
+      assert.strictEqual(yield* readNextDue("linking", era), era + 5 * minute)
       const { attempt } = yield* aLinking(workspaceId, era + oneSecond)
-      assert.strictEqual(yield* nextDueOf("linking", era), era + oneSecond)
+      assert.strictEqual(yield* readNextDue("linking", era), era + oneSecond)
       const { lease } = only(yield* claimAll(era + oneSecond, era + minute))
-      assert.strictEqual(yield* nextDueOf("linking", era), era + minute)
+      assert.strictEqual(yield* readNextDue("linking", era), era + minute)
       yield* store.renewLinkings([{ id: attempt.id, lease }], era + 20 * minute)
-      assert.strictEqual(yield* nextDueOf("linking", era), era + 5 * minute)
+      assert.strictEqual(yield* readNextDue("linking", era), era + 5 * minute)
       yield* store.linked(test.attempt.id, digits(), era + 5 * minute)
-      assert.strictEqual(yield* nextDueOf("linking", era), attempt.endsAt)
-      yield* giveUp(attempt.id)
-      assert.isNull(yield* nextDueOf("linking", era))
+      assert.strictEqual(yield* readNextDue("linking", era), attempt.endsAt)
+      yield* abandon(attempt.id)
+      assert.isNull(yield* readNextDue("linking", era))
     }),
   )
 }

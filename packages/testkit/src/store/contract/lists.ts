@@ -11,7 +11,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
-import { scopeOf } from "../Reading.ts"
+import { toScope } from "../Reading.ts"
 import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -44,7 +44,7 @@ export const lists: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const message = yield* aMessage(number)
-      const scope = scopeOf(workspace.id)
+      const scope = toScope(workspace.id)
       const get = (overrides: Partial<CallerScope>) =>
         store.get({ ...scope, ...overrides }, message.id)
       const found = { message, inFlight: false }
@@ -83,7 +83,7 @@ export const lists: Topic = (it) => {
       const messages = (yield* accepted(number, { count: 5 })).toReversed()
       yield* aMessage((yield* aStage()).number)
       const page = (before: number | null, limit: number) =>
-        store.list(scopeOf(workspace.id), everyMessage, { before, limit }, noon)
+        store.list(toScope(workspace.id), everyMessage, { before, limit }, noon)
       const first = yield* page(null, 2)
       assert.deepStrictEqual(first, { items: messages.slice(0, 2), next: at(messages, 1).id })
       yield* accepted(number, { count: 3 })
@@ -100,8 +100,8 @@ export const lists: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const live = yield* aMessage(number)
       const test = yield* aMessage(number, { mode: "test" })
-      assert.deepStrictEqual(yield* listed(scopeOf(workspace.id)), [live.id])
-      assert.deepStrictEqual(yield* listed(scopeOf(workspace.id, "test")), [test.id])
+      assert.deepStrictEqual(yield* listed(toScope(workspace.id)), [live.id])
+      assert.deepStrictEqual(yield* listed(toScope(workspace.id, "test")), [test.id])
     }),
   )
 
@@ -115,7 +115,7 @@ export const lists: Topic = (it) => {
       for (let round = 0; round < 3; round++) {
         for (const number of [a, b, c]) all.push(yield* aMessage(number))
       }
-      const scope = { ...scopeOf(workspace.id), restriction: [c.id, a.id] }
+      const scope = { ...toScope(workspace.id), restriction: [c.id, a.id] }
       const mine = newestFirst(...all.filter((message) => message.from.id !== b.id))
       assert.deepStrictEqual(yield* listed(scope), mine)
       const page = yield* store.list(scope, everyMessage, { before: null, limit: 4 }, noon)
@@ -135,7 +135,7 @@ export const lists: Topic = (it) => {
   it.effect("the time of the response distinguishes queued from scheduled", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
-      const scope = scopeOf(workspace.id)
+      const scope = toScope(workspace.id)
       const queued = yield* aMessage(number)
       const scheduled = yield* aMessage(number, { sendAt: noon + hour })
       const status = (statuses: ReadonlyArray<MessageStatus>, now: number) =>
@@ -156,7 +156,7 @@ export const lists: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
-      const scope = scopeOf(workspace.id)
+      const scope = toScope(workspace.id)
       const [sent, delivered, read, failure] = [
         yield* aMessage(number),
         yield* aMessage(number),
@@ -197,7 +197,7 @@ export const lists: Topic = (it) => {
       const store = (yield* Store).messages
       const { workspace, number: a } = yield* aStage()
       const b = yield* aNumber(workspace.id)
-      const scope = scopeOf(workspace.id)
+      const scope = toScope(workspace.id)
       const reference = 'Order 4711 "Zoë" 👩‍👧'
       const phone = aPhone()
       const first = yield* aMessage(a, {
@@ -229,7 +229,7 @@ export const lists: Topic = (it) => {
     Effect.gen(function* () {
       const { workspace, number: a } = yield* aStage()
       const b = yield* aNumber(workspace.id)
-      const scope = scopeOf(workspace.id)
+      const scope = toScope(workspace.id)
       const contact = yield* aContact(workspace.id)
       const phone = present(contact.phone)
       const direct = yield* aMessage(a, {
@@ -282,7 +282,7 @@ export const lists: Topic = (it) => {
       }
       const filter = { ...everyMessage, from: number.id }
       const page = (before: number | null) =>
-        store.list(scopeOf(workspace.id), filter, { before, limit: 2 }, noon)
+        store.list(toScope(workspace.id), filter, { before, limit: 2 }, noon)
       const first = yield* page(null)
       assert.deepStrictEqual(ids(first.items), newestFirst(at(mine, 3), at(mine, 2)))
       const second = yield* page(first.next)

@@ -4,7 +4,7 @@ import { everyMessage, Store } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
-import { lookUp, scopeOf } from "../Reading.ts"
+import { lookUp, toScope } from "../Reading.ts"
 import { cancelled, claimOne, end, expired, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
@@ -83,14 +83,14 @@ export const messagePhones: Topic = (it) => {
       const store = (yield* Store).messages
       const era = anEra()
       const number = yield* anUnlinkedNumber
-      const given = { now: era, expiresAt: era + minute }
-      const live = yield* aMessage(number, given)
+      const input = { now: era, expiresAt: era + minute }
+      const live = yield* aMessage(number, input)
       const test = yield* aMessage(number, { now: era, mode: "test" })
       yield* link(number, "15550000001")
       const phones = (messages: ReadonlyArray<Message>) => messages.map(({ from }) => from.phone)
       const mine = (messages: ReadonlyArray<Message>) =>
         phones(messages.filter(({ from }) => from.id === number.id))
-      const scope = scopeOf(number.workspaceId)
+      const scope = toScope(number.workspaceId)
       const filter = everyMessage
       const page = { before: null, limit: 10 }
       const listed = yield* store.list(scope, filter, page, era)

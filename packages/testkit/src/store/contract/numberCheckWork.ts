@@ -5,14 +5,14 @@ import type { CheckClaimQuery, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { onlyThese } from "../Sending.ts"
 import { at, ids } from "../Expect.ts"
-import { attemptsInHands, nextDueOf } from "../Reading.ts"
+import { attemptsInHands, readNextDue } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { anEra, aNumber, aStage, day, hour, minute, noon } from "../Records.ts"
 import {
   anUnknownId,
   aCheck,
   lookUp,
-  statusesOf,
+  readStatuses,
   claim,
   claimOne,
   settle,
@@ -32,7 +32,7 @@ export const numberCheckWork: Topic = (it) => {
       assert.deepStrictEqual(second, { ...first, lease: first.lease + 1 })
       assert.isFalse(yield* settle(answered(first), noon + minute))
       assert.isFalse(yield* settle(again(first), noon + minute))
-      assert.deepStrictEqual(yield* statusesOf(check), ["pending", "pending"])
+      assert.deepStrictEqual(yield* readStatuses(check), ["pending", "pending"])
       assert.isTrue(yield* settle(answered(second), noon + minute))
       assert.isFalse(yield* settle(answered(second), noon + minute))
       assert.strictEqual((yield* lookUp(check)).checked, 2)
@@ -63,8 +63,8 @@ export const numberCheckWork: Topic = (it) => {
       const era = anEra()
       const greedy = yield* aStage({ createdAt: era })
       const modest = yield* aStage({ createdAt: era })
-      const many = yield* Effect.forEach([0, 1, 2, 3], (place) =>
-        aCheck(greedy.number, { createdAt: era + place }),
+      const many = yield* Effect.forEach([0, 1, 2, 3], (index) =>
+        aCheck(greedy.number, { createdAt: era + index }),
       )
       const one = yield* aCheck(modest.number, { createdAt: era + minute })
       const both = [greedy.number, modest.number]
@@ -138,7 +138,7 @@ export const numberCheckWork: Topic = (it) => {
   it.effect("checks are due when a worker could claim them, claimed ones with their lease", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const nextDue = nextDueOf("number_checks", era)
+      const nextDue = readNextDue("number_checks", era)
       const { number } = yield* aStage({ createdAt: era })
       const inFlight = attemptsInHands(number, era)
       assert.isNull(yield* nextDue)

@@ -6,7 +6,7 @@ import { at, ids } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, below, noon, oneSecond } from "../Records.ts"
-import { somePhones, aCheck, lookUp, statusesOf, claim, answered, again } from "../Checking.ts"
+import { somePhones, aCheck, lookUp, readStatuses, claim, answered, again } from "../Checking.ts"
 
 export const numberCheckRaces: Topic = (it, { parallel }) => {
   it.effect("many workers, while some die, check each phone until one answer arrives", () =>
@@ -58,7 +58,7 @@ export const numberCheckRaces: Topic = (it, { parallel }) => {
         for (const check of checks) {
           const { checked, registered, notRegistered } = yield* lookUp(check)
           assert.deepStrictEqual([checked, registered, notRegistered], [40, 40, 0])
-          assert.notInclude(yield* statusesOf(check), "pending")
+          assert.notInclude(yield* readStatuses(check), "pending")
         }
       }
     }),

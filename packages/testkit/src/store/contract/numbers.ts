@@ -12,7 +12,7 @@ export const numbers: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).numbers
       const { id: workspaceId } = yield* aWorkspace()
-      const given: Omit<SendingNumber, "id"> = {
+      const input: Omit<SendingNumber, "id"> = {
         workspaceId,
         mode: "live",
         phone: "15550001000",
@@ -23,7 +23,7 @@ export const numbers: Topic = (it) => {
         createdAt: noon,
       }
       const all = yield* Effect.all(
-        range(8).map(() => store.insertNew(given, null, 1)),
+        range(8).map(() => store.insertNew(input, null, 1)),
         atOnce,
       )
       assert.lengthOf(
@@ -38,7 +38,7 @@ export const numbers: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).numbers
       const { number } = yield* aStage()
-      const given: Pacing = {
+      const input: Pacing = {
         minIntervalMillis: 1,
         jitterMillis: 2,
         perMinute: 3,
@@ -64,10 +64,10 @@ export const numbers: Topic = (it) => {
         atOnce,
       )
       const found = (yield* store.settings([number.id])).get(number.id)?.pacing
-      assert.deepStrictEqual(found, given)
+      assert.deepStrictEqual(found, input)
       yield* store.change(number.workspaceId, number.id, { pacing: { perHour: null } }, noon)
       const changed = (yield* store.settings([number.id])).get(number.id)?.pacing
-      assert.deepStrictEqual(changed, { ...given, perHour: null })
+      assert.deepStrictEqual(changed, { ...input, perHour: null })
     }),
   )
 }

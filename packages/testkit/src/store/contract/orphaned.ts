@@ -8,7 +8,7 @@ import { again, cancelled, claimOne, end, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, noon, oneSecond } from "../Records.ts"
 
-const orphanedOf = (workspaceId: WorkspaceId) =>
+const listOrphaned = (workspaceId: WorkspaceId) =>
   Effect.map(
     Store.use(({ messages: store }) => store.orphaned(100_000)),
     (messages) =>
@@ -28,7 +28,7 @@ export const orphaned: Topic = (it) => {
         yield* aMessage(other, { mode: "test" }),
       ]
       yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
-      assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
+      assert.deepStrictEqual(yield* listOrphaned(workspace.id), messages)
     }),
   )
 
@@ -38,9 +38,9 @@ export const orphaned: Topic = (it) => {
       const messages = yield* accepted(number, { count: 2 })
       const claimed = yield* claimOne(number, { leaseUntil: noon + oneSecond })
       yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
-      assert.deepStrictEqual(yield* orphanedOf(workspace.id), [at(messages, 1)])
+      assert.deepStrictEqual(yield* listOrphaned(workspace.id), [at(messages, 1)])
       assert.deepStrictEqual(yield* settle([again(claimed)]), [at(messages, 0).id])
-      assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
+      assert.deepStrictEqual(yield* listOrphaned(workspace.id), messages)
     }),
   )
 

@@ -25,7 +25,7 @@ export const outbox: Topic = (it) => {
           ),
         { concurrency: "unbounded" },
       ).pipe(
-        Effect.map((made) => made.flat(2)),
+        Effect.map((created) => created.flat(2)),
         Effect.ensuring(
           Effect.sync(() => {
             writing = false
@@ -33,21 +33,21 @@ export const outbox: Topic = (it) => {
         ),
       )
       const read = Effect.gen(function* () {
-        const seen: Array<number> = []
+        const received: Array<number> = []
         let position = start
         for (;;) {
           const last = !writing
           const page = yield* store.readEvents(position, 10)
-          seen.push(...page.map((event) => event.messageId))
+          received.push(...page.map((event) => event.messageId))
           position = page.at(-1)?.id ?? position
-          if (last && page.length === 0) return seen
+          if (last && page.length === 0) return received
           yield* Effect.yieldNow
         }
       })
-      const [made, seen] = yield* Effect.all([write, read], { concurrency: "unbounded" })
+      const [result, seen] = yield* Effect.all([write, read], { concurrency: "unbounded" })
       assert.deepStrictEqual(
         seen.toSorted((a, b) => a - b),
-        ids(made).toSorted((a, b) => a - b),
+        ids(result).toSorted((a, b) => a - b),
       )
     }),
   )

@@ -13,7 +13,7 @@ import {
   aPhone,
   aStage,
   day,
-  givenUp,
+  abandoned,
   hour,
   minute,
   noon,
@@ -52,19 +52,19 @@ export const pacing: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).numbers
       const { workspace, number: plain } = yield* aStage()
-      const given = { ...unpaced, minIntervalMillis: 1000, perHour: 3 }
+      const input = { ...unpaced, minIntervalMillis: 1000, perHour: 3 }
       const { id: _, ...copy } = plain
-      const paced = yield* store.insert({ ...copy, phone: null }, given)
+      const paced = yield* store.insert({ ...copy, phone: null }, input)
       assert.deepStrictEqual(
         yield* store.settings([plain.id, paced.id]),
         new Map([
           [plain.id, { pacing: null, proxy: null }],
-          [paced.id, { pacing: given, proxy: null }],
+          [paced.id, { pacing: input, proxy: null }],
         ]),
       )
       yield* aMessage(paced)
       const claimed = yield* claimOne(paced)
-      assert.deepStrictEqual([claimed.pacing, claimed.strikes], [given, noFailures])
+      assert.deepStrictEqual([claimed.pacing, claimed.strikes], [input, noFailures])
       assert.deepStrictEqual(yield* pace(paced, { jitterMillis: 7 }), paced)
       const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
       yield* store.change(workspace.id, paced.id, { proxy, label: "Desk" }, noon)
@@ -143,16 +143,16 @@ export const pacing: Topic = (it) => {
       const { number } = yield* aStage({ createdAt: era })
       yield* pace(number, { perHour: 1 }, era)
       yield* aMessage(number, { now: era })
-      const held = yield* aMessage(number, { now: era, expiresAt: era + minute })
+      const message = yield* aMessage(number, { now: era, expiresAt: era + minute })
       const next = yield* aMessage(number, { now: era })
       yield* sendNext(number, era)
       assert.deepStrictEqual(yield* claim([number], { now: era + 1 }), [])
       const due = yield* Store.use(({ messages: store }) => store.expired(era + minute, 100))
       assert.include(
         due.map(({ id }) => id),
-        held.id,
+        message.id,
       )
-      assert.deepStrictEqual(yield* end(expired(held, era + minute)), [held.id])
+      assert.deepStrictEqual(yield* end(expired(message, era + minute)), [message.id])
       assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
       assert.strictEqual(yield* nextDue, era + hour)
       assert.strictEqual((yield* sendNext(number, era + hour)).id, next.id)
@@ -178,14 +178,14 @@ export const pacing: Topic = (it) => {
       yield* pace(number, { newRecipientsPerDay: 1 }, era + day)
       const first = yield* to(stranger, era + day)
       assert.strictEqual(yield* send(era + day), first.id)
-      const held = yield* to(another, era + day)
+      const message = yield* to(another, era + day)
       const behind = yield* to(known, era + day + 1)
       assert.deepStrictEqual(yield* claim([number], { now: era + day + 2 }), [])
       assert.strictEqual(yield* nextDue, era + 2 * day)
       const facts = yield* connectionFacts(number, era + day + 2)
       assert.deepInclude(facts, { waiting: 2, limitedUntil: era + 2 * day })
       // Only that one was blocked: without it the next may leave at once.
-      yield* end(cancelled(held, era + day + 3))
+      yield* end(cancelled(message, era + day + 3))
       assert.strictEqual(yield* send(era + day + 4), behind.id)
       const last = yield* to(another, era + day + 5)
       assert.deepStrictEqual(yield* claim([number], { now: era + day + 5 }), [])
@@ -224,7 +224,7 @@ export const pacing: Topic = (it) => {
       const { numbers: store } = yield* Store
 
       const { workspace } = yield* aStage()
-      const given = { ...unpaced, perMinute: 20 }
+      const input = { ...unpaced, perMinute: 20 }
       const paced = { ...unpaced, perMinute: 5 }
       const numbers = [
         yield* aNumber(workspace.id, { status: "disconnected" }),
@@ -233,12 +233,12 @@ export const pacing: Topic = (it) => {
       yield* pace(numbers[1], paced)
       const found: Array<unknown> = []
       for (const { id } of numbers) {
-        const attempt = anAttempt(noon, { pacing: given })
+        const attempt = anAttempt(noon, { pacing: input })
         yield* store.reconnect(workspace.id, id, attempt, null)
         found.push((yield* store.settings([id])).get(id)?.pacing)
-        yield* store.giveUpLinking(attempt.id, givenUp)
+        yield* store.abandonLinking(attempt.id, abandoned)
       }
-      assert.deepStrictEqual(found, [given, paced])
+      assert.deepStrictEqual(found, [input, paced])
     }),
   )
 }

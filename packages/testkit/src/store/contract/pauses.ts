@@ -20,8 +20,8 @@ import {
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 
-const pause = (number: SendingNumber, given: Pause, now = noon) =>
-  Store.use(({ queue }) => queue.pause(number.id, given, now))
+const pause = (number: SendingNumber, input: Pause, now = noon) =>
+  Store.use(({ queue }) => queue.pause(number.id, input, now))
 
 const resume = (number: SendingNumber, now = noon) =>
   Store.use(({ queue }) => queue.resume(number.id, now))

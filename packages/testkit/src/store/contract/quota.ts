@@ -4,7 +4,7 @@ import { countExactly, quotaVerdict, Store } from "@messaging-service/core"
 import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at } from "../Expect.ts"
-import { brokenBy, exactQuotaOf, facts, quotaOf, remaining } from "../Reading.ts"
+import { brokenBy, readExactQuota, facts, readQuota, remaining } from "../Reading.ts"
 import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -139,7 +139,7 @@ export const quota: Topic = (it, { quick }) => {
       yield* accepted(number, { count: 5, mode: "test" })
       yield* accepted(number, { count: 3, limit: three })
       assert.isNull(yield* brokenBy(anAcceptance(number, { mode: "test" })))
-      const exact = yield* exactQuotaOf(number, { plannedAt: noon, limit: three })
+      const exact = yield* readExactQuota(number, { plannedAt: noon, limit: three })
       assert.strictEqual(exact.planned, 3)
     }),
   )
@@ -147,13 +147,13 @@ export const quota: Topic = (it, { quick }) => {
   it.effect("an exact count tells what is planned and when there is room", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
-      const none = yield* exactQuotaOf(number, { plannedAt: noon, limit: three })
+      const none = yield* readExactQuota(number, { plannedAt: noon, limit: three })
       assert.deepStrictEqual(none, { planned: 0, roomAt: noon })
       yield* accepted(number, { limit: three })
       yield* accepted(number, { now: noon + hour, count: 2, limit: three })
       const plannedAt = noon + 2 * hour
-      const count = (wanted: number) =>
-        exactQuotaOf(number, { plannedAt, count: wanted, limit: three })
+      const count = (expected: number) =>
+        readExactQuota(number, { plannedAt, count: expected, limit: three })
       assert.deepStrictEqual(yield* count(1), { planned: 3, roomAt: noon + day })
       assert.deepStrictEqual(yield* count(2), { planned: 3, roomAt: noon + hour + day })
       assert.deepStrictEqual(yield* count(3), { planned: 3, roomAt: noon + hour + day })
@@ -206,10 +206,10 @@ export const quota: Topic = (it, { quick }) => {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 2, limit: three })
       yield* accepted(number, { now: noon + hour, limit: three })
-      assert.isNull((yield* quotaOf(number, noon + hour)).fullUntil)
+      assert.isNull((yield* readQuota(number, noon + hour)).fullUntil)
       const refused = anAcceptance(number, { now: noon + hour, limit: three })
       assert.strictEqual(yield* brokenBy(refused), "quota")
-      const full = yield* quotaOf(number, noon + hour)
+      const full = yield* readQuota(number, noon + hour)
       assert.strictEqual(full.fullUntil, noon + day)
       assert.isNull(full.exact)
       assert.isAtLeast(full.bound, 3)
@@ -223,14 +223,14 @@ export const quota: Topic = (it, { quick }) => {
       yield* accepted(number, { now: noon + hour, count: 2, limit: three })
       const full = brokenBy(anAcceptance(number, { now: noon + hour, limit: three }))
       assert.strictEqual(yield* full, "quota")
-      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day)
+      assert.strictEqual((yield* readQuota(number, noon + hour)).fullUntil, noon + day)
       // Far from it, so it stays known.
       yield* accepted(number, { now: noon + hour, sendAt: noon + 2 * day, limit: three })
-      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day)
+      assert.strictEqual((yield* readQuota(number, noon + hour)).fullUntil, noon + day)
       yield* accepted(number, { now: noon + hour, sendAt: noon + day, limit: three })
-      assert.isNull((yield* quotaOf(number, noon + hour)).fullUntil)
+      assert.isNull((yield* readQuota(number, noon + hour)).fullUntil)
       assert.strictEqual(yield* full, "quota")
-      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day + hour)
+      assert.strictEqual((yield* readQuota(number, noon + hour)).fullUntil, noon + day + hour)
     }),
   )
 
@@ -238,8 +238,8 @@ export const quota: Topic = (it, { quick }) => {
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 3, limit: three })
-      yield* exactQuotaOf(number, { plannedAt: noon + 1, now: noon + 1, limit: three })
-      assert.strictEqual((yield* quotaOf(number, noon + 1)).fullUntil, noon + day)
+      yield* readExactQuota(number, { plannedAt: noon + 1, now: noon + 1, limit: three })
+      assert.strictEqual((yield* readQuota(number, noon + 1)).fullUntil, noon + day)
     }),
   )
 
@@ -249,7 +249,7 @@ export const quota: Topic = (it, { quick }) => {
       yield* accepted(number, { count: 2, limit: three })
       const batch = anAcceptance(number, { count: 2, limit: three })
       assert.strictEqual(yield* brokenBy(batch), "quota")
-      assert.isNull((yield* quotaOf(number)).fullUntil)
+      assert.isNull((yield* readQuota(number)).fullUntil)
       assert.isNull(yield* brokenBy(anAcceptance(number, { limit: three })))
     }),
   )
@@ -260,8 +260,8 @@ export const quota: Topic = (it, { quick }) => {
       const sendAt = noon + 5 * day
       yield* accepted(number, { count: 3, sendAt, limit: three })
       assert.strictEqual(yield* brokenBy(anAcceptance(number, { sendAt, limit: three })), "quota")
-      yield* exactQuotaOf(number, { plannedAt: sendAt, limit: three })
-      const known = yield* quotaOf(number)
+      yield* readExactQuota(number, { plannedAt: sendAt, limit: three })
+      const known = yield* readQuota(number)
       const planned: PlannedQuota = { plannedAt: noon, count: 1, limit: three }
       assert.deepStrictEqual(quotaVerdict(known, planned), { _tag: "Fits" })
       assert.isNull(yield* brokenBy(anAcceptance(number, { limit: three })))
@@ -275,12 +275,12 @@ export const quota: Topic = (it, { quick }) => {
       const full = brokenBy(anAcceptance(number, { limit: three }))
       assert.strictEqual(yield* full, "quota")
       yield* end(cancelled(at(messages, 0)))
-      assert.isNull((yield* quotaOf(number)).fullUntil)
+      assert.isNull((yield* readQuota(number)).fullUntil)
       yield* aMessage(number, { limit: three })
       assert.strictEqual(yield* full, "quota")
-      assert.isNotNull((yield* quotaOf(number)).fullUntil)
+      assert.isNotNull((yield* readQuota(number)).fullUntil)
       yield* end(expired(at(messages, 1)))
-      assert.isNull((yield* quotaOf(number)).fullUntil)
+      assert.isNull((yield* readQuota(number)).fullUntil)
     }),
   )
 
@@ -290,7 +290,7 @@ export const quota: Topic = (it, { quick }) => {
       yield* accepted(number, { count: 3, limit: three })
       assert.strictEqual(yield* brokenBy(anAcceptance(number, { limit: three })), "quota")
       const later = noon + day
-      const known = yield* quotaOf(number, later)
+      const known = yield* readQuota(number, later)
       const planned: PlannedQuota = { plannedAt: later, count: 3, limit: three }
       assert.deepStrictEqual(quotaVerdict(known, planned), { _tag: "Fits" })
       yield* accepted(number, { now: later, count: 3, limit: three })
@@ -317,13 +317,13 @@ export const quota: Topic = (it, { quick }) => {
         yield* brokenBy(anAcceptance(number, { now: noon + hour, limit: three })),
         "quota",
       )
-      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day + hour)
+      assert.strictEqual((yield* readQuota(number, noon + hour)).fullUntil, noon + day + hour)
       assert.isNull(yield* plan(day + hour, 1))
     }),
   )
 
   // An SQL store takes many times as long, and several share the same SQL.
-  const asked = quick ? 40 : 12
+  const requestCount = quick ? 40 : 12
   it.effect.each(Array.from({ length: quick ? 40 : 15 }, (_, run) => run))(
     "the store counts as the core does, whatever is planned (run %i)",
     (run) =>
@@ -339,7 +339,7 @@ export const quota: Topic = (it, { quick }) => {
           yield* accepted(number, { sendAt, count, limit: { messages: 1000, windowMillis: day } })
           for (let message = 0; message < count; message++) times.push(sendAt)
         }
-        for (let ask = 0; ask < asked; ask++) {
+        for (let requests = 0; requests < requestCount; requests++) {
           const planned: PlannedQuota = {
             plannedAt: noon + ((yield* below(2 * span)) - (yield* below(span))) * minute,
             count: 1 + (yield* below(4)),
@@ -350,7 +350,7 @@ export const quota: Topic = (it, { quick }) => {
           }
           const { count, limit, plannedAt } = planned
           assert.deepStrictEqual(
-            yield* exactQuotaOf(number, { plannedAt, count, limit }),
+            yield* readExactQuota(number, { plannedAt, count, limit }),
             countExactly(ascending(times), planned),
             JSON.stringify({ times, planned }),
           )
@@ -370,18 +370,18 @@ export const quota: Topic = (it, { quick }) => {
         for (let step = 0; step < 60; step++) {
           now += yield* below(5 * hour)
           const times = [...counting.values()].map((message) => message.dueAt)
-          const dice = yield* below(10)
-          if (dice < 6) {
+          const random = yield* below(10)
+          if (random < 6) {
             const count = 1 + (yield* below(3))
             const ahead = (yield* Random.nextBoolean) ? (1 + (yield* below(47))) * hour : 0
             const plannedAt = now + ahead
             const planned: PlannedQuota = { plannedAt, count, limit }
             const exact = countExactly(ascending(times), planned)
-            if (dice === 0) {
-              const found = yield* exactQuotaOf(number, { plannedAt, count, limit, now })
+            if (random === 0) {
+              const found = yield* readExactQuota(number, { plannedAt, count, limit, now })
               assert.deepStrictEqual(found, exact)
             }
-            const known = yield* quotaOf(number, now)
+            const known = yield* readQuota(number, now)
             const options = { now, count, limit, sendAt: ahead === 0 ? null : plannedAt }
             if (exact.planned + count <= limit.messages) {
               assert.deepStrictEqual(quotaVerdict(known, planned), { _tag: "Fits" })
@@ -391,7 +391,7 @@ export const quota: Topic = (it, { quick }) => {
             } else {
               assert.strictEqual(yield* brokenBy(anAcceptance(number, options)), "quota")
             }
-          } else if (dice < 8 && counting.size > 0) {
+          } else if (random < 8 && counting.size > 0) {
             const index = yield* below(counting.size)
             const message = at([...counting.values()], index)
             const [gone] = yield* end(cancelled(message, now))
@@ -403,7 +403,7 @@ export const quota: Topic = (it, { quick }) => {
             }
           }
           const left = [...counting.values()].map((message) => message.dueAt)
-          assertFacts(yield* quotaOf(number, now), left, now, limit)
+          assertFacts(yield* readQuota(number, now), left, now, limit)
         }
         assert.isAbove(now, noon + minute)
       }).pipe(Random.withSeed(`quota ${run}`)),

@@ -1,8 +1,8 @@
 /** Concurrent acceptance: never over a limit, never refused while there is room. */
 import { assert } from "@effect/vitest"
 import {
-  answerKeptMillis,
-  claimKeptMillis,
+  answerRetentionMillis,
+  claimRetentionMillis,
   countExactly,
   keyLimit,
   Store,
@@ -10,8 +10,8 @@ import {
 import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at, ids, present } from "../Expect.ts"
-import { atOnce, roundsOf } from "../Races.ts"
-import { brokenBy, claimKey, exactQuotaOf, messagesOf, remaining } from "../Reading.ts"
+import { atOnce, raceRounds } from "../Races.ts"
+import { brokenBy, claimKey, readExactQuota, listMessages, remaining } from "../Reading.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -33,7 +33,7 @@ import {
   admitsAll,
 } from "../Records.ts"
 
-const sizeOf = (acceptance: Acceptance) => acceptance.messages.length
+const toSize = (acceptance: Acceptance) => acceptance.messages.length
 
 /**
  * Runs concurrent acceptances and checks their total against a limit: never more, and no refusal
@@ -46,19 +46,20 @@ const race = (acceptances: ReadonlyArray<Acceptance>, limit: number, guard: stri
       (acceptance) => Effect.map(accept(acceptance), (outcome) => [acceptance, outcome] as const),
       atOnce,
     )
-    const taken = (each: readonly [Acceptance, AcceptanceOutcome]) => each[1]._tag === "Accepted"
-    const total = outcomes.filter(taken).reduce((sum, [each]) => sum + sizeOf(each), 0)
+    const wasAccepted = (each: readonly [Acceptance, AcceptanceOutcome]) =>
+      each[1]._tag === "Accepted"
+    const total = outcomes.filter(wasAccepted).reduce((sum, [each]) => sum + toSize(each), 0)
     assert.isAtMost(total, limit)
     for (const [refused, outcome] of outcomes) {
       if (outcome._tag === "Accepted") continue
       assert.strictEqual(outcome.guard, guard)
-      assert.isAbove(total + sizeOf(refused), limit, "refused although there was room")
+      assert.isAbove(total + toSize(refused), limit, "refused although there was room")
     }
     return total
   })
 
 export const acceptanceRaces: Topic = (it, options) => {
-  const rounds = roundsOf(options, 5)
+  const rounds = raceRounds(options, 5)
 
   it.effect.each(rounds)(
     "fills a number's quota to the last message and no further (round %i)",
@@ -68,7 +69,7 @@ export const acceptanceRaces: Topic = (it, options) => {
         const { number } = yield* aStage()
         const acceptances = Array.from({ length: 60 }, () => anAcceptance(number, { limit }))
         assert.strictEqual(yield* race(acceptances, 40, "quota"), 40)
-        assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, 40)
+        assert.strictEqual((yield* readExactQuota(number, { plannedAt: noon, limit })).planned, 40)
       }),
   )
 
@@ -80,7 +81,7 @@ export const acceptanceRaces: Topic = (it, options) => {
         Effect.map(below(9), (size) => anAcceptance(number, { count: size + 1, limit })),
       )
       const total = yield* race(acceptances, 100, "quota")
-      assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, total)
+      assert.strictEqual((yield* readExactQuota(number, { plannedAt: noon, limit })).planned, total)
     }).pipe(Random.withSeed(`batches ${round}`)),
   )
 
@@ -114,7 +115,7 @@ export const acceptanceRaces: Topic = (it, options) => {
         assert.lengthOf(outcomes.filter(Boolean), 40)
         for (let index = 0; index < 4; index++) {
           const plannedAt = noon + index * 2 * day
-          assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, 10)
+          assert.strictEqual((yield* readExactQuota(number, { plannedAt, limit })).planned, 10)
         }
       }),
   )
@@ -154,7 +155,7 @@ export const acceptanceRaces: Topic = (it, options) => {
         (index) =>
           Effect.gen(function* () {
             let held = 0
-            for (let turn = 0; turn < 8; turn++) {
+            for (let iteration = 0; iteration < 8; iteration++) {
               const outcome = yield* accept(anAcceptance(number, { limit }))
               if (outcome._tag === "Broken") continue
               const [message] = yield* Store.use(({ messages: store }) => store.byIds(outcome.ids))
@@ -169,7 +170,7 @@ export const acceptanceRaces: Topic = (it, options) => {
       const total = kept.reduce((sum, held) => sum + held, 0)
       const plannedAt = noon + minute
       assert.isAtMost(total, 20)
-      assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, total)
+      assert.strictEqual((yield* readExactQuota(number, { plannedAt, limit })).planned, total)
       assert.strictEqual(yield* remaining(workspace), 25 - total)
       if (total < 20) assert.isNull(yield* brokenBy(anAcceptance(number, { limit })))
     }),
@@ -235,12 +236,12 @@ export const acceptanceRaces: Topic = (it, options) => {
       for (const outcome of outcomes) {
         assert.include(["Accepted", "InProgress", "Finished"], outcome)
       }
-      const made = ids(yield* messagesOf(workspace.id)).toReversed()
-      assert.lengthOf(made, 2)
+      const messageIds = ids(yield* listMessages(workspace.id)).toReversed()
+      assert.lengthOf(messageIds, 2)
       assert.strictEqual(yield* remaining(workspace), 8)
       assert.deepStrictEqual(yield* claimKey(workspace.id, { ...claim, token: "later" }), {
         _tag: "Finished",
-        record: { fingerprint: claim.fingerprint, madeIds: made, createdAt: noon },
+        record: { fingerprint: claim.fingerprint, madeIds: messageIds, createdAt: noon },
       })
     }),
   )
@@ -253,7 +254,7 @@ export const acceptanceRaces: Topic = (it, options) => {
       yield* claimKey(workspace.id, claim)
       const dead = round % 2 === 0
       if (!dead) yield* accepted(number, { idempotency: claim })
-      const now = noon + (dead ? claimKeptMillis : answerKeptMillis)
+      const now = noon + (dead ? claimRetentionMillis : answerRetentionMillis)
       const outcomes = yield* Effect.forEach(
         Array.from({ length: 8 }, (_, index) => ({ ...claim, token: `retry ${index}` })),
         (retry) => claimKey(workspace.id, retry, now),
@@ -272,7 +273,7 @@ export const acceptanceRaces: Topic = (it, options) => {
       const { key } = yield* aKey(workspace.id)
       const late = aClaim(key.id)
       yield* claimKey(workspace.id, late)
-      const now = noon + claimKeptMillis
+      const now = noon + claimRetentionMillis
       const make = (idempotency: IdempotencyClaim) => anAcceptance(number, { now, idempotency })
       const retries = Array.from({ length: 4 }, (_, index) => ({ ...late, token: `${index}` }))
       const outcomes = yield* Effect.all(
@@ -285,7 +286,7 @@ export const acceptanceRaces: Topic = (it, options) => {
       assert.isAtMost(outcomes.filter((outcome) => outcome === "Accepted").length, 1)
       const again = yield* attempt(make, now)({ ...late, token: "again" })
       assert.isTrue(again === "Accepted" || again === "Finished")
-      assert.lengthOf(yield* messagesOf(workspace.id, "live", now), 1)
+      assert.lengthOf(yield* listMessages(workspace.id, "live", now), 1)
     }),
   )
 
@@ -298,7 +299,7 @@ export const acceptanceRaces: Topic = (it, options) => {
         round % 2 === 0
           ? numbers.remove(workspace.id, number.id, noon)
           : workspaces.delete(workspace.id, noon)
-      const made: Array<number> = []
+      const created: Array<number> = []
       yield* Effect.forEach(
         Array.from({ length: 25 }, (_, index) => index),
         (index) =>
@@ -310,7 +311,7 @@ export const acceptanceRaces: Topic = (it, options) => {
                 sendAt: index % 2 === 0 ? noon + hour : null,
               }),
             )
-            if (outcome._tag === "Accepted") made.push(...outcome.ids)
+            if (outcome._tag === "Accepted") created.push(...outcome.ids)
             else assert.strictEqual(outcome.guard, "number")
             return false
           }),
@@ -321,7 +322,7 @@ export const acceptanceRaces: Topic = (it, options) => {
         ids(orphaned.filter((message) => message.workspaceId === workspace.id))
           .map(Number)
           .toSorted((a, b) => a - b),
-        made.toSorted((a, b) => a - b),
+        created.toSorted((a, b) => a - b),
       )
       assert.strictEqual(yield* brokenBy(anAcceptance(number)), "number")
     }),
@@ -358,13 +359,13 @@ export const acceptanceRaces: Topic = (it, options) => {
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
-      const made = yield* Effect.forEach(
+      const apiKeys = yield* Effect.forEach(
         Array.from({ length: 20 }),
         () => store.insertKey(aNewKey(workspace.id), keyLimit),
         atOnce,
       )
       assert.lengthOf(
-        made.filter((key) => key !== null),
+        apiKeys.filter((key) => key !== null),
         keyLimit,
       )
       assert.lengthOf(yield* store.listKeys(workspace.id), keyLimit)

@@ -14,20 +14,20 @@ interface Race {
   now: number
   writing: number
   readonly inFlight: Map<string, number>
-  readonly made: Array<EventId>
+  readonly created: Array<EventId>
   readonly perTarget: number
   readonly perWorkspace: number
 }
 
-const targetOf = ({ url }: ClaimedDelivery): string => new URL(url).origin
+const toTarget = ({ url }: ClaimedDelivery): string => new URL(url).origin
 
 /** A callback loop that sometimes fails, and settles late. */
 const loop = (race: Race) =>
   Effect.gen(function* () {
     const late: Array<ClaimedDelivery> = []
     const count = (claimed: ClaimedDelivery, by: 1 | -1): number => {
-      const inFlight = (race.inFlight.get(targetOf(claimed)) ?? 0) + by
-      race.inFlight.set(targetOf(claimed), inFlight)
+      const inFlight = (race.inFlight.get(toTarget(claimed)) ?? 0) + by
+      race.inFlight.set(toTarget(claimed), inFlight)
       return inFlight
     }
     for (;;) {
@@ -47,13 +47,13 @@ const loop = (race: Race) =>
       late.push(...claimed)
       const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
       const results = yield* Effect.forEach(ready, (each) =>
-        Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
+        Effect.map(below(4), (random) => (random === 0 ? refused(each, now) : delivered(each))),
       )
       // Counted as free before the commit that frees it: another loop may claim as soon as it is over.
       for (const each of ready) count(each, -1)
       yield* settleDeliveries(...results)
       for (const [index, result] of results.entries()) {
-        if (result.nextAttemptAt === null) race.made.push(at(ready, index).eventId)
+        if (result.nextAttemptAt === null) race.created.push(at(ready, index).eventId)
       }
       if (last && claimed.length === 0 && late.length === 0 && ready.length === 0) return
       yield* Effect.yieldNow
@@ -74,7 +74,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
           now: noon + hour,
           writing: 8,
           inFlight: new Map(),
-          made: [],
+          created: [],
           perTarget: 3,
           perWorkspace: 5,
         }
@@ -95,7 +95,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
           atOnce,
         )
         assert.lengthOf(events, 48)
-        assert.deepStrictEqual(race.made.toSorted(), events.toSorted())
+        assert.deepStrictEqual(race.created.toSorted(), events.toSorted())
         assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
       }),
     60_000,

@@ -10,9 +10,9 @@ import {
   aStageWithKey,
   claimDue,
   delivered,
-  logOf,
+  readLog,
   refused,
-  scopeOf,
+  toScope,
   settleAndClaimDue,
   settleDeliveries,
 } from "../Delivering.ts"
@@ -58,7 +58,7 @@ const loop = (race: Race) =>
       yield* Effect.yieldNow
       const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
       const results = yield* Effect.forEach(ready, (each) =>
-        Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
+        Effect.map(below(4), (random) => (random === 0 ? refused(each, now) : delivered(each))),
       )
       // Counted as free before the commit that frees it: another loop may claim as soon as it is over.
       for (const each of ready) release(each)
@@ -135,7 +135,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         const redeliver = Effect.forEach(range(10), () =>
           Effect.gen(function* () {
             const { id } = at(events, yield* below(3))
-            yield* store.redeliver(scopeOf(key), endpoint.id, id, race.now)
+            yield* store.redeliver(toScope(key), endpoint.id, id, race.now)
             yield* Effect.yieldNow
           }),
         ).pipe(Effect.ensuring(Effect.sync(() => race.writing--)))
@@ -143,7 +143,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
           [...range(4).map(() => redeliver), ...range(3).map(() => loop(race))],
           atOnce,
         ).pipe(Random.withSeed(`redeliveries ${round}`))
-        const log = yield* logOf(endpoint)
+        const log = yield* readLog(endpoint)
         assert.deepStrictEqual(
           sorted(log.flatMap(({ error, eventId }) => (error === null ? eventId : []))),
           sorted(race.deliveredTo.get(endpoint.id) ?? []),
@@ -184,7 +184,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
               turns(20),
               Store.use(({ workspaces: keys }) => keys.revokeKey(workspace.id, doomed.id, noon)),
             ),
-            Effect.andThen(turns(20), store.remove(scopeOf(goes), goes.id, noon)),
+            Effect.andThen(turns(20), store.remove(toScope(goes), goes.id, noon)),
           ],
           atOnce,
         ).pipe(Random.withSeed(`ends ${round}`))
@@ -193,9 +193,9 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         const rest = yield* claimDue({ now: noon + day })
         assert.isTrue(rest.every(({ targetId }) => targetId === stays.id))
         yield* settleDeliveries(...rest.map((each) => delivered(each)))
-        assert.lengthOf(yield* logOf(stays), 36)
+        assert.lengthOf(yield* readLog(stays), 36)
         // None of them returns.
-        yield* store.resume(scopeOf(stops), stops.id, endpointLimit, noon)
+        yield* store.resume(toScope(stops), stops.id, endpointLimit, noon)
         assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
       }),
     60_000,
@@ -211,14 +211,14 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         (index) => store.insert(aNewWebhook(index % 2 === 0 ? key : test), endpointLimit, null),
         atOnce,
       )
-      const made = outcomes.flatMap((outcome) =>
+      const endpoints = outcomes.flatMap((outcome) =>
         outcome._tag === "Inserted" ? [outcome.endpoint] : [],
       )
-      assert.lengthOf(made, endpointLimit)
+      assert.lengthOf(endpoints, endpointLimit)
       // A concurrent revocation leaves no endpoint of the key running.
       const remove = (endpoint: WebhookEndpoint) =>
-        store.remove(scopeOf(endpoint), endpoint.id, noon)
-      yield* Effect.forEach(made, remove)
+        store.remove(toScope(endpoint), endpoint.id, noon)
+      yield* Effect.forEach(endpoints, remove)
       yield* Effect.all(
         [
           ...range(4).map(() => store.insert(aNewWebhook(key), endpointLimit, null)),
@@ -228,7 +228,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         ],
         atOnce,
       )
-      assert.deepStrictEqual(yield* store.list(scopeOf(key), false), [])
+      assert.deepStrictEqual(yield* store.list(toScope(key), false), [])
     }),
   )
 }

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { atOnce, range, roundsOf } from "../Races.ts"
+import { atOnce, range, raceRounds } from "../Races.ts"
 import { remaining } from "../Reading.ts"
 import { cancelled, change, end, expired } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
@@ -11,7 +11,7 @@ import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../
 import { Store } from "@messaging-service/core"
 
 export const endingRaces: Topic = (it, options) => {
-  const rounds = roundsOf(options, 4)
+  const rounds = raceRounds(options, 4)
 
   it.effect.each(rounds)(
     "concurrent cancels and expiries of a message are one end (round %i)",

@@ -5,8 +5,8 @@ import type { ClaimedMessage } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { atOnce, range, roundsOf } from "../Races.ts"
-import { stateOf } from "../Reading.ts"
+import { atOnce, range, raceRounds } from "../Races.ts"
+import { readState } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -23,7 +23,7 @@ import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aStage, minute, noon, oneSecond, someNumbers } from "../Records.ts"
 
 export const sendingRaces: Topic = (it, options) => {
-  const rounds = roundsOf(options, 4)
+  const rounds = raceRounds(options, 4)
 
   it.effect.each(rounds)("workers that claim at once never get the same lane (round %i)", () =>
     Effect.gen(function* () {
@@ -86,7 +86,7 @@ export const sendingRaces: Topic = (it, options) => {
         claims.length,
       )
       for (const message of messages) {
-        const state = yield* stateOf(message)
+        const state = yield* readState(message)
         assert.strictEqual(state === "sent", claimed.includes(message.id))
       }
     }),
@@ -112,7 +112,7 @@ export const sendingRaces: Topic = (it, options) => {
       )
       assert.deepStrictEqual(settled.flat(), [message.id])
       const winner = settled.findIndex((each) => each.length === 1)
-      const state = yield* stateOf(message)
+      const state = yield* readState(message)
       assert.strictEqual(state, at(["sent", "failed", "sent", "failed", "waiting"], winner))
       assert.lengthOf(yield* follow(workspace.id), state === "waiting" ? 0 : 1)
     }),
@@ -142,7 +142,7 @@ export const sendingRaces: Topic = (it, options) => {
       )
       for (const message of messages) {
         const taken = quick.some((each) => each.message.id === message.id)
-        assert.strictEqual(yield* stateOf(message), taken ? "failed" : "sent")
+        assert.strictEqual(yield* readState(message), taken ? "failed" : "sent")
       }
       assert.lengthOf(yield* follow(workspace.id), 8)
     }),
@@ -153,12 +153,12 @@ export const sendingRaces: Topic = (it, options) => {
       const { workspace } = yield* aStage()
       const numbers = yield* someNumbers(workspace.id, 8)
       for (const number of numbers) yield* accepted(number)
-      const held = yield* claim(numbers, { leaseUntil: noon + oneSecond })
+      const claimedMessages = yield* claim(numbers, { leaseUntil: noon + oneSecond })
       const late = noon + minute
       const [renewed, taken] = yield* Effect.all(
         [
           Effect.map(
-            Effect.forEach(held, (each) => renew([each], late + minute), atOnce),
+            Effect.forEach(claimedMessages, (each) => renew([each], late + minute), atOnce),
             (answers) => answers.flat(),
           ),
           Effect.map(
@@ -205,7 +205,7 @@ export const sendingRaces: Topic = (it, options) => {
         assert.deepStrictEqual(yield* end(...left.map((message) => cancelled(message))), ids(left))
         for (const message of messages) {
           const state = claimed.includes(message.id) ? "sent" : "cancelled"
-          assert.strictEqual(yield* stateOf(message), state)
+          assert.strictEqual(yield* readState(message), state)
         }
       }),
   )

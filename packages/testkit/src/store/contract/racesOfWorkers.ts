@@ -7,7 +7,7 @@ import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { atOnce, range, roundsOf } from "../Races.ts"
+import { atOnce, range, raceRounds } from "../Races.ts"
 import { again, claim, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aStage, below, hour, noon, oneSecond, someNumbers } from "../Records.ts"
@@ -23,35 +23,35 @@ const worker = (
     const late: Array<Attempt> = []
     const conclude = (attempt: Attempt) =>
       Effect.gen(function* () {
-        const dice = yield* below(10)
+        const random = yield* below(10)
         const now = clock.now
         const { claimed } = attempt
-        const interrupted = dice === 1
+        const interrupted = random === 1
         const settlement =
-          dice < 2
+          random < 2
             ? again(claimed, { interrupted })
-            : dice === 2
+            : random === 2
               ? failed(claimed, now)
               : sent(claimed, now)
         const settled = yield* settle([settlement], now)
         if (settled.length === 0) return
-        if (dice >= 2) attempt.settled = "ended"
+        if (random >= 2) attempt.settled = "ended"
         else attempt.settled = interrupted ? "interrupted" : "postponed"
       })
     for (let turn = 0; turn < 3000 && !isDone(); turn++) {
       const now = (clock.now += 1 + (yield* below(200)))
       const leaseUntil = now + oneSecond
       const claims = yield* claim(numbers, { now, leaseUntil, limit: 1 + (yield* below(4)) })
-      const begun = claims.map((claimed): Attempt => ({
+      const started = claims.map((claimed): Attempt => ({
         claimed,
         now,
         leaseUntil,
         latest: now,
         settled: "lost",
       }))
-      attempts.push(...begun)
+      attempts.push(...started)
       yield* Effect.yieldNow
-      for (const attempt of begun) {
+      for (const attempt of started) {
         if ((yield* below(8)) === 0) late.push(attempt)
         else yield* conclude(attempt)
       }
@@ -61,7 +61,7 @@ const worker = (
   })
 
 export const workerRaces: Topic = (it, options) => {
-  const rounds = roundsOf(options, 4)
+  const rounds = raceRounds(options, 4)
 
   it.effect.each(rounds)(
     "six workers, lost leases and late settlements: each message ends once, in order (round %i)",

@@ -12,7 +12,7 @@ import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import { atOnce } from "../Races.ts"
-import { brokenBy, exactQuotaOf, lookUp, quotaOf, remaining, scopeOf } from "../Reading.ts"
+import { brokenBy, readExactQuota, lookUp, readQuota, remaining, toScope } from "../Reading.ts"
 import {
   anEndpoint,
   aStageWithKey,
@@ -80,13 +80,13 @@ export const refusedMessages: Topic = (it, { parallel }) => {
           },
         },
       ]
-      for (const given of carried) {
-        const { message } = yield* refused(number, given)
+      for (const overrides of carried) {
+        const { message } = yield* refused(number, overrides)
         assert.deepStrictEqual([message.state, message.error], ["failed", dailyLimit])
         assert.deepStrictEqual(yield* store.byIds([message.id]), [message])
         assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: false })
         const page = yield* store.list(
-          scopeOf(workspace.id, message.mode),
+          toScope(workspace.id, message.mode),
           {
             statuses: ["failed"],
             from: number.id,
@@ -152,10 +152,10 @@ export const refusedMessages: Topic = (it, { parallel }) => {
       yield* refused(number, {}, era)
       assert.strictEqual(yield* remaining(workspace), 5)
       assert.strictEqual(
-        (yield* exactQuotaOf(number, { plannedAt: era, now: era, limit })).planned,
+        (yield* readExactQuota(number, { plannedAt: era, now: era, limit })).planned,
         0,
       )
-      assert.strictEqual((yield* quotaOf(number, era)).bound, 0)
+      assert.strictEqual((yield* readQuota(number, era)).bound, 0)
       assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
       const due = yield* work.nextDue("lanes")
       assert.isTrue(due === null || due > era + minute)
@@ -163,9 +163,9 @@ export const refusedMessages: Topic = (it, { parallel }) => {
       // Only the others use up quota.
       yield* accepted(number, { now: era + 1, limit, count: 2 })
       yield* refused(number, {}, era + 2)
-      const full = yield* exactQuotaOf(number, { plannedAt: era + 2, now: era + 2, limit })
+      const full = yield* readExactQuota(number, { plannedAt: era + 2, now: era + 2, limit })
       assert.deepStrictEqual(full, { planned: 2, roomAt: era + 1 + day })
-      assert.strictEqual((yield* quotaOf(number, era + 2)).fullUntil, era + 1 + day)
+      assert.strictEqual((yield* readQuota(number, era + 2)).fullUntil, era + 1 + day)
       assert.isNull(yield* brokenBy(anAcceptance(number, { now: era + 1 + day, limit })))
     }),
   )
@@ -211,7 +211,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
           outcomes.filter((outcome) => outcome === null),
           5,
         )
-        assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, 5)
+        assert.strictEqual((yield* readExactQuota(number, { plannedAt: noon, limit })).planned, 5)
       }
     }),
   )

@@ -6,7 +6,7 @@ import { atOnce, range } from "../Races.ts"
 import { remaining } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { aMessage, aPlan, aStage, noon } from "../Records.ts"
-import { aReminder, scopeOf, get, update, aRun, run, guardOf, logOf } from "../Reminding.ts"
+import { aReminder, getScope, get, update, aRun, run, findGuard, readRunLog } from "../Reminding.ts"
 import { Store } from "@messaging-service/core"
 
 export const reminderRaces: Topic = (it, { parallel }) => {
@@ -18,7 +18,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
       for (let round = 0; round < rounds; round++) {
         const now = present(yield* get(reminder))
         const outcomes = yield* Effect.forEach(range(8), () => run(number, aRun(now)), atOnce)
-        const guards = outcomes.map(guardOf)
+        const guards = outcomes.map(findGuard)
         assert.lengthOf(
           guards.filter((guard) => guard === null),
           1,
@@ -29,7 +29,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
         )
       }
       assert.strictEqual(yield* remaining(workspace), 0)
-      assert.lengthOf(yield* logOf(reminder), rounds)
+      assert.lengthOf(yield* readRunLog(reminder), rounds)
     }),
   )
 
@@ -48,11 +48,11 @@ export const reminderRaces: Topic = (it, { parallel }) => {
           assert.strictEqual(changed, outcome._tag === "Broken")
           const next = present(yield* get(reminder))
           const [second] = yield* Effect.all(
-            [run(number, aRun(next)), store.remove(scopeOf(next), next.id, noon)],
+            [run(number, aRun(next)), store.remove(getScope(next), next.id, noon)],
             atOnce,
           )
           const accepted = [outcome, second].filter(({ _tag }) => _tag === "Accepted")
-          assert.strictEqual((yield* logOf(reminder)).length, accepted.length)
+          assert.strictEqual((yield* readRunLog(reminder)).length, accepted.length)
         }
       }),
   )

@@ -21,8 +21,8 @@ import {
   noon,
   oneSecond,
 } from "../Records.ts"
-import { exactQuotaOf, lookUp, messagesOf, quotaOf } from "../Reading.ts"
-import { aReminder, aRun, dueIn, get, logOf, run, scopeOf, update } from "../Reminding.ts"
+import { readExactQuota, lookUp, listMessages, readQuota } from "../Reading.ts"
+import { aReminder, aRun, dueIn, get, readRunLog, run, getScope, update } from "../Reminding.ts"
 import {
   again,
   cancelled,
@@ -40,18 +40,18 @@ import type { Topic } from "../Topic.ts"
 
 const begin = (above = 0, now = noon) =>
   Store.use(({ system: store }) =>
-    Effect.flatMap(store.epoch, ({ epoch }) => store.beginEpoch({ epoch, above, now })),
+    Effect.flatMap(store.epoch, ({ epoch }) => store.startEpoch({ epoch, above, now })),
   )
 
 const all: HeldFilter = { from: null, since: null, until: null, dueUntil: null }
 
-const heldOf = (workspace: Workspace, selection: HeldSelection = { filter: all }, limit = 1000) =>
+const listHeld = (workspace: Workspace, selection: HeldSelection = { filter: all }, limit = 1000) =>
   Effect.map(
     Store.use(({ system: store }) => store.heldMessages(workspace.id, selection, limit)),
     ids,
   )
 
-const countsOf = (workspace: Workspace) =>
+const readCounts = (workspace: Workspace) =>
   Effect.map(
     Store.use(({ system: store }) => store.heldCounts),
     (counts) => {
@@ -65,20 +65,20 @@ const ofWorkspace =
   (messages: ReadonlyArray<Message>) =>
     messages.filter(({ workspaceId }) => workspaceId === id)
 
-const expiredOf = (workspace: Workspace, now: number) =>
+const listExpired = (workspace: Workspace, now: number) =>
   Effect.map(
     Store.use(({ messages: store }) => store.expired(now, 100_000)),
     ofWorkspace(workspace),
   )
 
-const dueTestOf = (workspace: Workspace) =>
+const listDueTest = (workspace: Workspace) =>
   Effect.map(
     Store.use(({ messages: store }) => store.dueTest(noon, 100_000, 100_000)),
     ofWorkspace(workspace),
   )
 
 /** By id: a store returns orphaned messages in any order. */
-const orphanedOf = (workspace: Workspace) =>
+const listOrphaned = (workspace: Workspace) =>
   Effect.map(
     Store.use(({ messages: store }) => store.orphaned(100_000)),
     (orphaned) => ofWorkspace(workspace)(orphaned).toSorted((x, y) => x.id - y.id),
@@ -87,7 +87,7 @@ const orphanedOf = (workspace: Workspace) =>
 export const restores: Topic = (it) => {
   it.effect("an epoch begins once: ids of every kind move on, beyond those known outside", () =>
     Effect.gen(function* () {
-      const made = Effect.gen(function* () {
+      const created = Effect.gen(function* () {
         const { number, workspace } = yield* aStage()
         const reminder = yield* aReminder(workspace.id)
         return [
@@ -102,18 +102,18 @@ export const restores: Topic = (it) => {
       })
       const store = (yield* Store).system
       const { epoch } = yield* store.epoch
-      const before = yield* made
+      const before = yield* created
       assert.strictEqual(yield* begin(), epoch + 1)
-      assert.isNull(yield* store.beginEpoch({ epoch, above: 0, now: noon }))
+      assert.isNull(yield* store.startEpoch({ epoch, above: 0, now: noon }))
       assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: false })
-      const after = yield* made
+      const after = yield* created
       for (const [kind, id] of after.entries()) {
         assert.isAtLeast(id, (before[kind] ?? 0) + idsSkipped)
       }
       assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: true })
       const above = Math.max(...after) + 5_000_000
       assert.strictEqual(yield* begin(above), epoch + 2)
-      for (const id of yield* made) assert.isAbove(id, above)
+      for (const id of yield* created) assert.isAbove(id, above)
     }),
   )
 
@@ -124,7 +124,7 @@ export const restores: Topic = (it) => {
       const claimed = yield* claimOne(number, { turn: 3 })
       yield* Store.use(({ queue }) => queue.settle([sent(claimed)], noon))
       yield* begin()
-      assert.deepStrictEqual(yield* heldOf(workspace), ids(messages.slice(2)))
+      assert.deepStrictEqual(yield* listHeld(workspace), ids(messages.slice(2)))
       const second = present(claimed.rest[0])
       assert.deepStrictEqual(yield* settle([sent({ ...claimed, message: second })]), [])
       const repeat = yield* claimOne(number, { now: noon + minute, turn: 3 })
@@ -146,8 +146,8 @@ export const restores: Topic = (it) => {
         yield* sendNext(number)
         assert.isFalse(yield* store.isHeld(first.id))
         yield* begin()
-        assert.deepStrictEqual(yield* heldOf(workspace), ids([first, second, scheduled]))
-        assert.deepStrictEqual(yield* countsOf(workspace), [3, 0])
+        assert.deepStrictEqual(yield* listHeld(workspace), ids([first, second, scheduled]))
+        assert.deepStrictEqual(yield* readCounts(workspace), [3, 0])
         assert.isTrue(yield* store.isHeld(first.id))
         assert.isFalse(yield* store.isHeld(over.id))
         assert.deepStrictEqual(yield* lookUp(scheduled), { message: scheduled, inFlight: false })
@@ -164,7 +164,7 @@ export const restores: Topic = (it) => {
           [...released].toSorted((a, b) => a - b),
           ids([first, second, scheduled]),
         )
-        assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
+        assert.deepStrictEqual(yield* readCounts(workspace), [0, 0])
         assert.strictEqual((yield* sendNext(number, noon + minute)).id, first.id)
         assert.strictEqual((yield* sendNext(number, noon + minute)).id, second.id)
         assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
@@ -183,7 +183,7 @@ export const restores: Topic = (it) => {
         const claimed = yield* claimOne(number)
         yield* settle([again(yield* claimOne(interrupted), { interrupted: true })])
         yield* begin()
-        assert.deepStrictEqual(yield* heldOf(workspace), [present(behind).id])
+        assert.deepStrictEqual(yield* listHeld(workspace), [present(behind).id])
         assert.deepStrictEqual(yield* settle([sent(claimed)]), [])
         assert.deepStrictEqual(
           yield* end(
@@ -197,11 +197,11 @@ export const restores: Topic = (it) => {
           [number, present(inFlight)],
           [interrupted, doubtful],
         ] as const) {
-          const given = yield* claimOne(each)
-          assert.strictEqual(given.message.id, message.id)
-          assert.isAtLeast(given.interruptions, maximumInterruptions)
-          assert.isAtLeast(given.lease, idsSkipped)
-          assert.deepStrictEqual(yield* settle([failed(given)]), [message.id])
+          const input = yield* claimOne(each)
+          assert.strictEqual(input.message.id, message.id)
+          assert.isAtLeast(input.interruptions, maximumInterruptions)
+          assert.isAtLeast(input.lease, idsSkipped)
+          assert.deepStrictEqual(yield* settle([failed(input)]), [message.id])
         }
         assert.isAbove((yield* claimOne(number)).message.id, present(behind).id)
       }),
@@ -214,7 +214,7 @@ export const restores: Topic = (it) => {
       const message = yield* aMessage(number)
       yield* settle([again(yield* claimOne(number), { notBefore: noon + minute })])
       yield* begin()
-      assert.strictEqual((yield* connectionFacts(number)).restsUntil, noon + minute)
+      assert.strictEqual((yield* connectionFacts(number)).pacedUntil, noon + minute)
       assert.deepStrictEqual([...(yield* store.releaseHeld([message], noon))], [message.id])
       assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
       assert.strictEqual((yield* sendNext(number, noon + minute)).id, message.id)
@@ -227,17 +227,17 @@ export const restores: Topic = (it) => {
       const expiring = yield* aMessage(number, { expiresAt: noon + minute })
       const waits = yield* aMessage(number)
       yield* begin()
-      assert.deepStrictEqual(yield* expiredOf(workspace, noon + minute), [expiring])
+      assert.deepStrictEqual(yield* listExpired(workspace, noon + minute), [expiring])
       const changes = [
         change(expiring, { trigger: "expire" }, noon + minute),
         cancelled(waits, noon + minute),
       ]
       assert.deepStrictEqual(yield* end(...changes), ids([expiring, waits]))
       assert.deepStrictEqual(
-        (yield* messagesOf(workspace.id)).map(({ state }) => state),
+        (yield* listMessages(workspace.id)).map(({ state }) => state),
         ["cancelled", "expired"],
       )
-      assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
+      assert.deepStrictEqual(yield* readCounts(workspace), [0, 0])
     }),
   )
 
@@ -247,19 +247,19 @@ export const restores: Topic = (it) => {
       const { number } = yield* aStage()
       const [first, second] = yield* accepted(number, { count: 2 })
       const limit = { messages: 1, windowMillis: day }
-      const count = exactQuotaOf(number, { plannedAt: noon, limit })
+      const count = readExactQuota(number, { plannedAt: noon, limit })
       yield* begin()
       assert.deepStrictEqual(yield* count, { planned: 0, roomAt: noon })
       yield* end(change(present(first), { trigger: "send_succeeded", sentAt: noon - hour }, noon))
       assert.deepStrictEqual(yield* count, { planned: 1, roomAt: noon + day })
-      assert.strictEqual((yield* quotaOf(number)).fullUntil, noon + day)
+      assert.strictEqual((yield* readQuota(number)).fullUntil, noon + day)
       assert.deepInclude(present(yield* lookUp(present(first))).message, {
         state: "sent",
         sentAt: noon - hour,
         dueAt: noon,
       })
       yield* store.releaseHeld([present(second)], noon)
-      assert.isNull((yield* quotaOf(number)).fullUntil)
+      assert.isNull((yield* readQuota(number)).fullUntil)
       assert.strictEqual((yield* count).planned, 2)
       yield* end(cancelled(present(second)))
     }),
@@ -271,10 +271,10 @@ export const restores: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const test = yield* aMessage(number, { mode: "test" })
       yield* begin()
-      assert.deepStrictEqual(yield* dueTestOf(workspace), [])
-      assert.deepStrictEqual(yield* heldOf(workspace), [test.id])
+      assert.deepStrictEqual(yield* listDueTest(workspace), [])
+      assert.deepStrictEqual(yield* listHeld(workspace), [test.id])
       assert.deepStrictEqual([...(yield* store.releaseHeld([test], noon))], [test.id])
-      assert.deepStrictEqual(yield* dueTestOf(workspace), [test])
+      assert.deepStrictEqual(yield* listDueTest(workspace), [test])
       yield* end(cancelled(test))
     }),
   )
@@ -289,10 +289,10 @@ export const restores: Topic = (it) => {
         Store.use(({ numbers: store }) => store.remove(workspace.id, id, noon))
       yield* remove(number.id)
       yield* begin()
-      assert.deepStrictEqual(yield* heldOf(workspace), [after.id])
+      assert.deepStrictEqual(yield* listHeld(workspace), [after.id])
       yield* remove(other.id)
-      assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
-      assert.deepStrictEqual(yield* orphanedOf(workspace), [before, after])
+      assert.deepStrictEqual(yield* readCounts(workspace), [0, 0])
+      assert.deepStrictEqual(yield* listOrphaned(workspace), [before, after])
       assert.deepStrictEqual(yield* end(cancelled(before), cancelled(after)), ids([before, after]))
     }),
   )
@@ -311,7 +311,7 @@ export const restores: Topic = (it) => {
         yield* begin()
         const newer = yield* aMessage(number)
         const filtered = (overrides: Partial<HeldFilter>) =>
-          heldOf(workspace, { filter: { ...all, ...overrides } })
+          listHeld(workspace, { filter: { ...all, ...overrides } })
         assert.deepStrictEqual(yield* filtered({}), ids([first, second, third]))
         assert.deepStrictEqual(yield* filtered({ from: number.id }), ids([first, third]))
         assert.deepStrictEqual(yield* filtered({ since: noon + oneSecond }), ids([second, third]))
@@ -321,10 +321,10 @@ export const restores: Topic = (it) => {
           ids([first, second]),
         )
         assert.deepStrictEqual(
-          yield* heldOf(workspace, { ids: ids([third, newer, elsewhere, first]) }),
+          yield* listHeld(workspace, { ids: ids([third, newer, elsewhere, first]) }),
           ids([first, third]),
         )
-        assert.deepStrictEqual(yield* heldOf(workspace, { filter: all }, 2), ids([first, second]))
+        assert.deepStrictEqual(yield* listHeld(workspace, { filter: all }, 2), ids([first, second]))
         const page = yield* store.listHeld(workspace.id, { before: null, limit: 2 })
         assert.deepStrictEqual(page.items, [third, second])
         const rest = yield* store.listHeld(workspace.id, { before: page.next, limit: 2 })
@@ -344,25 +344,25 @@ export const restores: Topic = (it) => {
       assert.deepStrictEqual(ids((yield* dueIn(era, noon)).map(({ reminder }) => reminder)), [
         later.id,
       ])
-      const remindersOf = (filter: Partial<HeldFilter> = {}) =>
+      const listReminders = (filter: Partial<HeldFilter> = {}) =>
         store.heldReminders(workspace.id, { ...all, ...filter }, 10)
       assert.deepStrictEqual(
-        (yield* remindersOf()).map(({ dueAt, reminder }) => [reminder.id, dueAt]),
+        (yield* listReminders()).map(({ dueAt, reminder }) => [reminder.id, dueAt]),
         [
           [due.id, era],
           [changed.id, era],
         ],
       )
-      assert.strictEqual(only(yield* remindersOf({ from: number.id })).reminder.id, due.id)
-      assert.strictEqual(only(yield* remindersOf({ until: noon })).reminder.id, changed.id)
+      assert.strictEqual(only(yield* listReminders({ from: number.id })).reminder.id, due.id)
+      assert.strictEqual(only(yield* listReminders({ until: noon })).reminder.id, changed.id)
       // A worker that read it before the epoch runs nothing.
       assert.strictEqual((yield* run(number, aRun(due)))._tag, "Broken")
-      assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
+      assert.deepStrictEqual(yield* readCounts(workspace), [0, 2])
 
       // A change that keeps its times leaves it held.
       const renamed = present(yield* get(changed))
       assert.isTrue(yield* update(renamed, { name: "Other" }))
-      assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
+      assert.deepStrictEqual(yield* readCounts(workspace), [0, 2])
       assert.isTrue(yield* update(present(yield* get(changed)), { cron: "1 9 * * *" }, noon + day))
       // Nor do runs that are asked for end it.
       const atOnce = { dueAt: noon, ranAt: noon, nextRunAt: null }
@@ -370,16 +370,16 @@ export const restores: Topic = (it) => {
       const refused = { outcome: "refused", code: "no_credits" } as const
       const second = aRun(present(yield* get(due)), atOnce)
       yield* Store.use(({ reminders }) => reminders.pass(second, refused))
-      const held = only(yield* remindersOf())
+      const held = only(yield* listReminders())
       assert.deepStrictEqual(held.reminder, present(yield* get(due)))
       const skipped = aRun(held.reminder, { dueAt: era, ranAt: noon, nextRunAt: noon + day })
       const missed = { outcome: "missed", code: null } as const
       const commit = yield* Store.use(({ reminders }) => reminders.pass(skipped, missed))
       assert.strictEqual(commit._tag, "Passed")
-      assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
-      assert.strictEqual(present(yield* get(due, scopeOf(due))).nextRunAt, noon + day)
+      assert.deepStrictEqual(yield* readCounts(workspace), [0, 0])
+      assert.strictEqual(present(yield* get(due, getScope(due))).nextRunAt, noon + day)
       assert.deepStrictEqual(
-        (yield* logOf(due)).map(({ dueAt, outcome }) => [dueAt, outcome]),
+        (yield* readRunLog(due)).map(({ dueAt, outcome }) => [dueAt, outcome]),
         [
           [era, "missed"],
           [noon, "refused"],

@@ -34,9 +34,9 @@ export const clock: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).system
       const before = Date.now()
-      const told = yield* store.databaseTime
+      const databaseAt = yield* store.databaseTime
       // Databases of tests run on the machine of the test.
-      if (told !== null) assert.closeTo(told, before, 10_000)
+      if (databaseAt !== null) assert.closeTo(databaseAt, before, 10_000)
     }),
   )
 

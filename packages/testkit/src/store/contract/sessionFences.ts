@@ -1,14 +1,14 @@
 /** `SessionStore`: a worker's writes to a number that another one may have by then. */
 import { assert } from "@effect/vitest"
-import { shardOf, Store } from "@messaging-service/core"
-import type { HeldShard, KeyChange, NumberId, StoreUnavailable } from "@messaging-service/core"
+import { toShard, Store } from "@messaging-service/core"
+import type { ShardLease, KeyChange, NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Fiber } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, noon } from "../Records.ts"
 
 const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
 
-const valuesOf = (numberId: NumberId, ids: ReadonlyArray<string>, type = "a") =>
+const getValues = (numberId: NumberId, ids: ReadonlyArray<string>, type = "a") =>
   Store.use(({ sessions: store }) =>
     Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
   )
@@ -20,15 +20,15 @@ const leavingSince = (numberId: NumberId) =>
   )
 
 /** A worker that takes that number's shard; it leaves with the scope. */
-const aTakingOf = (numberId: NumberId) =>
+const aLeasedNumber = (numberId: NumberId) =>
   Effect.gen(function* () {
     const leases = (yield* Store).sessions
     const worker = yield* Effect.acquireRelease(leases.addWorker("a worker", 100), (id) =>
       Effect.orDie(leases.removeWorker(id)),
     )
-    let taken: ReadonlyArray<HeldShard> = []
+    let taken: ReadonlyArray<ShardLease> = []
     // Skipped while a write in flight locks it.
-    while (taken.length === 0) taken = yield* leases.takeShards(worker, [shardOf(numberId)])
+    while (taken.length === 0) taken = yield* leases.takeShards(worker, [toShard(numberId)])
     return { worker, fence: taken[0] ?? null }
   })
 
@@ -36,7 +36,7 @@ export const sessionFences: Topic = (it) => {
   it.effect("a heartbeat answers with the table as it was before it", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
-      const { worker } = yield* aTakingOf(number.id)
+      const { worker } = yield* aLeasedNumber(number.id)
       const { sessions } = yield* Store
       const beats = Effect.map(
         sessions.beat(worker),
@@ -52,12 +52,12 @@ export const sessionFences: Topic = (it) => {
 
       const { number } = yield* aStage()
       const { id } = number
-      const first = yield* aTakingOf(id)
+      const first = yield* aLeasedNumber(id)
       assert.isTrue(yield* sessions.write(id, "first", [key("a", "1", "one")], noon, first.fence))
       // It is free, and no other worker has it yet.
       yield* sessions.removeWorker(first.worker)
       assert.isTrue(yield* sessions.write(id, null, [key("a", "2", "two")], noon, first.fence))
-      const next = yield* aTakingOf(id)
+      const next = yield* aLeasedNumber(id)
       const late = [
         yield* sessions.write(
           id,
@@ -73,7 +73,7 @@ export const sessionFences: Topic = (it) => {
       ]
       assert.deepStrictEqual(late, [false, false, false, false, false])
       assert.strictEqual(yield* sessions.credentials(id), "first")
-      assert.deepStrictEqual(yield* valuesOf(id, ["1", "2"]), { "1": "one", "2": "two" })
+      assert.deepStrictEqual(yield* getValues(id, ["1", "2"]), { "1": "one", "2": "two" })
       assert.isNull(yield* leavingSince(id))
       const fresh = [
         yield* sessions.replace(id, "next", [key("a", "1", "next")], noon, next.fence),
@@ -97,19 +97,19 @@ export const sessionFences: Topic = (it) => {
 
       const { number } = yield* aStage()
       const { id } = number
-      const first = yield* aTakingOf(id)
+      const first = yield* aLeasedNumber(id)
       yield* sessions.removeWorker(first.worker)
       const writing = yield* Effect.forkChild(
         Effect.forEach(
-          Array.from({ length: 20 }, (_, place) => `write ${place}`),
+          Array.from({ length: 20 }, (_, index) => `write ${index}`),
           (text) => sessions.write(id, text, [key("a", "1", text)], noon, first.fence),
           { concurrency: 5 },
         ),
       )
-      yield* aTakingOf(id)
-      const found = [yield* sessions.credentials(id), yield* valuesOf(id, ["1"])]
+      yield* aLeasedNumber(id)
+      const found = [yield* sessions.credentials(id), yield* getValues(id, ["1"])]
       yield* Fiber.join(writing)
-      assert.deepStrictEqual([yield* sessions.credentials(id), yield* valuesOf(id, ["1"])], found)
+      assert.deepStrictEqual([yield* sessions.credentials(id), yield* getValues(id, ["1"])], found)
     }).pipe(Effect.scoped),
   )
 
@@ -134,10 +134,10 @@ export const sessionFences: Topic = (it) => {
         ),
       )
       yield* numbers.remove(workspace.id, removed, noon)
-      const late = yield* aTakingOf(moved)
+      const late = yield* aLeasedNumber(moved)
       yield* sessions.removeWorker(late.worker)
-      yield* aTakingOf(moved)
-      const present = yield* aTakingOf(fenced)
+      yield* aLeasedNumber(moved)
+      const present = yield* aLeasedNumber(fenced)
       const fences = new Map([
         [moved, late.fence],
         [fenced, present.fence],
@@ -158,23 +158,23 @@ export const sessionFences: Topic = (it) => {
       for (const { id } of all) {
         const found = {
           credentials: yield* sessions.credentials(id),
-          a: (yield* valuesOf(id, ["1"]))["1"],
+          a: (yield* getValues(id, ["1"]))["1"],
           b: Object.keys(
-            yield* valuesOf(
+            yield* getValues(
               id,
               all.map((each) => `${each.id}`),
               "b",
             ),
           ),
         }
-        const isKept = id !== unlinked && id !== removed && id !== moved
+        const isStored = id !== unlinked && id !== removed && id !== moved
         const before = id === unlinked ? undefined : "once"
         const credentials = id === unlinked ? null : id === fenced ? "fresh" : `of ${id}`
         const again = id === dropped ? undefined : `again ${id}`
         assert.deepStrictEqual(found, {
           credentials,
-          a: isKept ? again : before,
-          b: isKept ? [`${id}`] : [],
+          a: isStored ? again : before,
+          b: isStored ? [`${id}`] : [],
         })
       }
     }).pipe(Effect.scoped),

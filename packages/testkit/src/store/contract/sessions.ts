@@ -10,12 +10,12 @@ import { claimOne, connectionFacts } from "../Sending.ts"
 const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
 
 /** The stored session of a number; undefined when it has none. */
-const keptOf = (numberId: NumberId) =>
+const readStored = (numberId: NumberId) =>
   Store.use(({ sessions: { list } }) =>
     Effect.map(list, (all) => all.find((one) => one.numberId === numberId)),
   )
 
-const valuesOf = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) =>
+const readValues = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) =>
   Store.use(({ sessions: store }) =>
     Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
   )
@@ -34,12 +34,12 @@ export const sessions: Topic = (it) => {
         null,
       )
       assert.strictEqual(yield* store.credentials(number.id), "crédentials")
-      assert.deepStrictEqual(yield* valuesOf(number.id, "session", ["1.0", 'ü "2"', "3.0"]), {
+      assert.deepStrictEqual(yield* readValues(number.id, "session", ["1.0", 'ü "2"', "3.0"]), {
         "1.0": "a",
         'ü "2"': "c",
       })
-      assert.deepStrictEqual(yield* valuesOf(number.id, "pre-key", ["1.0"]), { "1.0": "b" })
-      assert.deepStrictEqual(yield* valuesOf(number.id, "pre-key", []), {})
+      assert.deepStrictEqual(yield* readValues(number.id, "pre-key", ["1.0"]), { "1.0": "b" })
+      assert.deepStrictEqual(yield* readValues(number.id, "pre-key", []), {})
     }),
   )
 
@@ -62,14 +62,14 @@ export const sessions: Topic = (it) => {
         null,
       )
       assert.strictEqual(yield* store.credentials(number.id), "first")
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "2": "2" })
-      assert.deepStrictEqual(yield* valuesOf(number.id, "b", ["1", "2"]), {
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1", "2"]), { "2": "2" })
+      assert.deepStrictEqual(yield* readValues(number.id, "b", ["1", "2"]), {
         "1": "three",
         "2": "4",
       })
       yield* store.write(number.id, "second", [], noon, null)
       assert.strictEqual(yield* store.credentials(number.id), "second")
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["2"]), { "2": "2" })
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["2"]), { "2": "2" })
     }),
   )
 
@@ -100,8 +100,8 @@ export const sessions: Topic = (it) => {
       const store = (yield* Store).sessions
       const { number } = yield* aStage()
       yield* store.write(number.id, null, [key("a", "1", "one")], noon, null)
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
-      assert.isUndefined(yield* keptOf(number.id))
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1"]), {})
+      assert.isUndefined(yield* readStored(number.id))
     }),
   )
 
@@ -112,8 +112,8 @@ export const sessions: Topic = (it) => {
       yield* store.write(number.id, "old", [key("a", "1", "old"), key("b", "1", "old")], noon, null)
       yield* store.replace(number.id, "new", [key("a", "2", "new")], noon, null)
       assert.strictEqual(yield* store.credentials(number.id), "new")
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "2": "new" })
-      assert.deepStrictEqual(yield* valuesOf(number.id, "b", ["1"]), {})
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1", "2"]), { "2": "new" })
+      assert.deepStrictEqual(yield* readValues(number.id, "b", ["1"]), {})
     }),
   )
 
@@ -128,7 +128,7 @@ export const sessions: Topic = (it) => {
             (name) => store.exchange(number.id, before, name, [key(name, "1", name)], noon),
             { concurrency: "unbounded" },
           ),
-          (done) => names.filter((_, place) => done[place]),
+          (done) => names.filter((_, index) => done[index]),
         )
       const [first = "", ...others] = yield* atOnce(null, ["a", "b", "c"])
       assert.deepStrictEqual(others, [])
@@ -137,7 +137,7 @@ export const sessions: Topic = (it) => {
       const [second = "", ...late] = yield* atOnce(first, ["d", "e", "f"])
       assert.deepStrictEqual(late, [])
       assert.strictEqual(yield* store.credentials(number.id), second)
-      assert.strictEqual((yield* keptOf(number.id))?.leavingSince, null)
+      assert.strictEqual((yield* readStored(number.id))?.leavingSince, null)
       const left: Array<string> = []
       for (const name of ["a", "b", "c", "d", "e", "f"]) {
         if ((yield* store.keys(number.id, name, ["1"])).size > 0) left.push(name)
@@ -148,7 +148,7 @@ export const sessions: Topic = (it) => {
         assert.isFalse(yield* store.exchange(number.id, before, null, [], noon))
       }
       assert.isTrue(yield* store.exchange(number.id, second, null, [], noon))
-      assert.isUndefined(yield* keptOf(number.id))
+      assert.isUndefined(yield* readStored(number.id))
     }),
   )
 
@@ -164,7 +164,7 @@ export const sessions: Topic = (it) => {
       assert.isTrue(yield* store.replace(number.id, "other", [key("a", "2", "two")], noon, null))
       assert.isTrue(yield* store.write(number.id, "other", [key("a", "2", "two")], noon, null))
       assert.strictEqual(yield* store.credentials(number.id), "own")
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "1": "one" })
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1", "2"]), { "1": "one" })
       assert.isTrue(yield* store.exchange(number.id, "own", null, [], noon))
       assert.isFalse(yield* store.exchange(number.id, null, "other", [], noon))
       assert.isNull(yield* store.credentials(number.id))
@@ -185,12 +185,12 @@ export const sessions: Topic = (it) => {
       })
       const refused = "phone_of_another_number"
       assert.deepStrictEqual(got.map(String).toSorted(), [refused, refused, "true"])
-      for (const [place, { id, phone }] of all.entries()) {
-        const isFirst = got[place] === true
+      for (const [index, { id, phone }] of all.entries()) {
+        const isFirst = got[index] === true
         const credentials = yield* store.credentials(id)
         assert.strictEqual(credentials, isFirst ? `account of ${id}` : "login")
-        const kept = (yield* numbers.find(id))?.phone
-        assert.strictEqual(kept, isFirst ? "15550000077" : phone)
+        const stored = (yield* numbers.find(id))?.phone
+        assert.strictEqual(stored, isFirst ? "15550000077" : phone)
         // A later write refuses first.
         assert.isFalse(yield* get(id, "stale"))
       }
@@ -215,9 +215,9 @@ export const sessions: Topic = (it) => {
         store.exchange(id, before, `account at ${now}`, [], now, { phone: null })
       // A login in progress ends none.
       assert.isTrue(yield* store.exchange(id, null, "login", [], noon))
-      assert.deepInclude(yield* keptOf(id), { pauseReason: "banned", reason: "banned" })
+      assert.deepInclude(yield* readStored(id), { pauseReason: "banned", reason: "banned" })
       assert.isFalse(yield* logIn("another login", noon))
-      assert.deepInclude(yield* keptOf(id), { pauseReason: "banned", reason: "banned" })
+      assert.deepInclude(yield* readStored(id), { pauseReason: "banned", reason: "banned" })
       assert.isTrue(yield* logIn("login", noon + oneSecond))
       const known = yield* connectionFacts(number)
       assert.deepStrictEqual(known.pause, { until: noon + hour, reason: "paused" })
@@ -257,8 +257,8 @@ export const sessions: Topic = (it) => {
       yield* store.wipe(number.id, null)
       yield* store.wipe(number.id, null)
       assert.isNull(yield* store.credentials(number.id))
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
-      assert.deepStrictEqual(yield* valuesOf(other.id, "a", ["1"]), { "1": "one" })
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1"]), {})
+      assert.deepStrictEqual(yield* readValues(other.id, "a", ["1"]), { "1": "one" })
     }),
   )
 
@@ -278,15 +278,15 @@ export const sessions: Topic = (it) => {
       }
       yield* store.write(number.id, null, [key("a", "1", "again")], at(9), null)
       yield* store.trim(number.id, "a", 2, null)
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2", "3", "4"]), {
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1", "2", "3", "4"]), {
         "1": "again",
         "4": "4",
       })
       yield* store.trim(number.id, "a", 2, null)
       yield* store.trim(number.id, "never written", 0, null)
-      assert.deepStrictEqual(Object.keys(yield* valuesOf(number.id, "a", ["1", "4"])), ["1", "4"])
+      assert.deepStrictEqual(Object.keys(yield* readValues(number.id, "a", ["1", "4"])), ["1", "4"])
       assert.deepStrictEqual(
-        Object.keys(yield* valuesOf(number.id, "b", ["1", "2", "3", "4"])).length,
+        Object.keys(yield* readValues(number.id, "b", ["1", "2", "3", "4"])).length,
         4,
       )
     }),
@@ -299,7 +299,7 @@ export const sessions: Topic = (it) => {
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id, { status: "disconnected", platform: "telegram" })
       yield* store.write(number.id, "credentials", [], noon, null)
-      const kept = {
+      const stored = {
         numberId: number.id,
         platform: "telegram",
         status: "disconnected",
@@ -308,14 +308,14 @@ export const sessions: Topic = (it) => {
         reason: null,
         proxy: null,
       } as const
-      assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: false })
+      assert.deepStrictEqual(yield* readStored(number.id), { ...stored, removed: false })
       yield* numbers.remove(workspace.id, number.id, noon)
-      assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: true })
+      assert.deepStrictEqual(yield* readStored(number.id), { ...stored, removed: true })
       yield* store.write(number.id, "changed", [key("a", "1", "one")], noon, null)
       assert.strictEqual(yield* store.credentials(number.id), "credentials")
-      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
+      assert.deepStrictEqual(yield* readValues(number.id, "a", ["1"]), {})
       yield* store.wipe(number.id, null)
-      assert.isUndefined(yield* keptOf(number.id))
+      assert.isUndefined(yield* readStored(number.id))
     }),
   )
 
@@ -324,7 +324,7 @@ export const sessions: Topic = (it) => {
       const { sessions: store, numbers } = yield* Store
 
       const { workspace, number } = yield* aStage()
-      const leavingSince = Effect.map(keptOf(number.id), (kept) => kept?.leavingSince)
+      const leavingSince = Effect.map(readStored(number.id), (stored) => stored?.leavingSince)
       yield* store.markLeaving(number.id, noon, null)
       assert.isUndefined(yield* leavingSince)
       yield* store.write(number.id, "credentials", [key("a", "1", "one")], noon, null)
@@ -354,9 +354,9 @@ export const sessions: Topic = (it) => {
       yield* pause(number.id, { until: null, reason: "banned" }, noon)
       // Of two endless ones, the first stays.
       yield* pause(number.id, { until: null, reason: "paused" }, noon)
-      assert.deepInclude(yield* keptOf(number.id), { pauseReason: "banned", proxy: "sealed" })
+      assert.deepInclude(yield* readStored(number.id), { pauseReason: "banned", proxy: "sealed" })
       yield* resume(number.id, noon)
-      assert.deepInclude(yield* keptOf(number.id), { pauseReason: null })
+      assert.deepInclude(yield* readStored(number.id), { pauseReason: null })
     }),
   )
 
@@ -373,7 +373,7 @@ export const sessions: Topic = (it) => {
       const { resume } = (yield* Store).queue
       const { number } = yield* aStage()
       const { id } = number
-      const reason = Effect.map(keptOf(id), (kept) => kept?.reason)
+      const reason = Effect.map(readStored(id), (stored) => stored?.reason)
       yield* store.write(id, "credentials", [], noon, null)
       yield* resume(id, noon)
       assert.isNull(yield* reason)
@@ -394,7 +394,7 @@ export const sessions: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       yield* store.write(number.id, "credentials", [], noon, null)
       yield* (yield* Store).workspaces.delete(workspace.id, noon)
-      assert.isTrue((yield* keptOf(number.id))?.removed)
+      assert.isTrue((yield* readStored(number.id))?.removed)
     }),
   )
 }

@@ -19,8 +19,8 @@ import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { range, roundsOf } from "../Races.ts"
-import { claimKey, exactQuotaOf, remaining } from "../Reading.ts"
+import { range, raceRounds } from "../Races.ts"
+import { claimKey, readExactQuota, remaining } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -54,7 +54,7 @@ import {
 
 const initialAllowance = 150
 
-interface Storm {
+interface LoadTest {
   readonly era: number
   readonly workspaceId: WorkspaceId
   readonly numbers: ReadonlyArray<SendingNumber>
@@ -70,21 +70,21 @@ interface Storm {
   calm: boolean
 }
 
-const later = (storm: Storm) => Effect.map(below(2 * oneSecond), (step) => (storm.now += 1 + step))
+const later = (load: LoadTest) => Effect.map(below(2 * oneSecond), (step) => (load.now += 1 + step))
 
-const stop = (storm: Storm, changes: ReadonlyArray<ReturnType<typeof cancelled>>) =>
+const stop = (load: LoadTest, changes: ReadonlyArray<ReturnType<typeof cancelled>>) =>
   Effect.map(end(...changes), (stopped) => {
-    storm.ended.push(...stopped)
+    load.ended.push(...stopped)
     return stopped.length
   })
 
-const acceptSome = (storm: Storm, keyId: Parameters<typeof aClaim>[0]) =>
+const acceptSome = (load: LoadTest, keyId: Parameters<typeof aClaim>[0]) =>
   Effect.gen(function* () {
-    const now = yield* later(storm)
-    const number = at(storm.numbers, yield* below(storm.numbers.length))
+    const now = yield* later(load)
+    const number = at(load.numbers, yield* below(load.numbers.length))
     const idempotency = (yield* below(4)) === 0 ? aClaim(keyId) : null
     if (idempotency !== null) {
-      const outcome = yield* claimKey(storm.workspaceId, idempotency, now)
+      const outcome = yield* claimKey(load.workspaceId, idempotency, now)
       assert.strictEqual(outcome._tag, "Claimed")
     }
     const acceptance = anAcceptance(number, {
@@ -94,7 +94,7 @@ const acceptSome = (storm: Storm, keyId: Parameters<typeof aClaim>[0]) =>
       mode: (yield* below(5)) === 0 ? "test" : "live",
       sendAt: (yield* below(3)) === 0 ? now + (yield* below(minute)) : null,
       expiresAt: (yield* below(4)) === 0 ? now + minute + (yield* below(minute)) : null,
-      limit: storm.limit,
+      limit: load.limit,
     })
     const outcome = yield* accept(acceptance)
     if (outcome._tag === "Broken") {
@@ -104,33 +104,33 @@ const acceptSome = (storm: Storm, keyId: Parameters<typeof aClaim>[0]) =>
     const messages = acceptance.messages.map((message, index) =>
       waiting(message, at(outcome.ids, index)),
     )
-    storm.accepted.push(...messages)
+    load.accepted.push(...messages)
     if (idempotency === null) return
-    const repeat = yield* claimKey(storm.workspaceId, { ...idempotency, token: "repeat" }, now)
+    const repeat = yield* claimKey(load.workspaceId, { ...idempotency, token: "repeat" }, now)
     assert.strictEqual(repeat._tag, "Finished")
     if (repeat._tag === "Finished") assert.deepStrictEqual(repeat.record.madeIds, ids(messages))
   })
 
-const cancelSome = (storm: Storm) =>
+const cancelSome = (load: LoadTest) =>
   Effect.gen(function* () {
-    const now = yield* later(storm)
-    if (storm.accepted.length === 0) return
-    const message = at(storm.accepted, yield* below(storm.accepted.length))
-    yield* stop(storm, [cancelled(message, now)])
+    const now = yield* later(load)
+    if (load.accepted.length === 0) return
+    const message = at(load.accepted, yield* below(load.accepted.length))
+    yield* stop(load, [cancelled(message, now)])
   })
 
 /** Sweeps expired, due test and orphaned messages; returns how many it ended. */
-const sweep = (storm: Storm) =>
+const sweep = (load: LoadTest) =>
   Effect.gen(function* () {
     const store = (yield* Store).messages
-    const now = yield* later(storm)
+    const now = yield* later(load)
     const mine = (messages: ReadonlyArray<Message>) =>
-      messages.filter((message) => message.workspaceId === storm.workspaceId)
+      messages.filter((message) => message.workspaceId === load.workspaceId)
     const over = mine(yield* store.expired(now, 20))
     const due = mine(yield* store.dueTest(now, 20, 20))
     const orphaned = mine(yield* store.orphaned(100_000))
     yield* Effect.yieldNow
-    return yield* stop(storm, [
+    return yield* stop(load, [
       ...over.map((message) => expired(message, now)),
       ...due.map((message) => change(message, { trigger: "send_succeeded" }, now)),
       ...orphaned.map((message) => cancelled(message, now)),
@@ -138,47 +138,47 @@ const sweep = (storm: Storm) =>
   })
 
 /** Claims and works; returns how many it claimed. */
-const work = (storm: Storm, late: Array<Attempt>) =>
+const work = (load: LoadTest, late: Array<Attempt>) =>
   Effect.gen(function* () {
-    const now = yield* later(storm)
+    const now = yield* later(load)
     const leaseUntil = now + 10 * oneSecond
-    storm.latestClaim = Math.max(storm.latestClaim, now)
-    const claims = yield* claim(storm.numbers, {
+    load.latestClaim = Math.max(load.latestClaim, now)
+    const claims = yield* claim(load.numbers, {
       now,
       leaseUntil,
       limit: 1 + (yield* below(4)),
     })
-    const latest = storm.latestClaim
-    const begun = claims.map((claimed): Attempt => ({
+    const latest = load.latestClaim
+    const started = claims.map((claimed): Attempt => ({
       claimed,
       now,
       latest,
       leaseUntil,
       settled: "lost",
     }))
-    storm.attempts.push(...begun)
+    load.attempts.push(...started)
     yield* Effect.yieldNow
-    for (const attempt of begun) {
-      if (!storm.calm && (yield* below(8)) === 0) late.push(attempt)
-      else yield* conclude(storm, attempt)
+    for (const attempt of started) {
+      if (!load.calm && (yield* below(8)) === 0) late.push(attempt)
+      else yield* conclude(load, attempt)
     }
     if (late.length > 0 && (yield* below(5)) === 0) {
-      yield* conclude(storm, at(late.splice(0, 1), 0))
+      yield* conclude(load, at(late.splice(0, 1), 0))
     }
     return claims.length
   })
 
-const conclude = (storm: Storm, attempt: Attempt) =>
+const conclude = (load: LoadTest, attempt: Attempt) =>
   Effect.gen(function* () {
-    const now = yield* later(storm)
+    const now = yield* later(load)
     const { claimed } = attempt
-    const dice = storm.calm ? 9 : yield* below(10)
+    const random = load.calm ? 9 : yield* below(10)
     const over = claimed.message.expiresAt !== null && claimed.message.expiresAt <= now
     const settlement = claimed.removed
       ? endedAs(claimed, { trigger: "cancel" }, now)
-      : dice < 2
-        ? again(claimed, { interrupted: dice === 0, notBefore: now + oneSecond })
-        : dice === 2
+      : random < 2
+        ? again(claimed, { interrupted: random === 0, notBefore: now + oneSecond })
+        : random === 2
           ? failed(claimed, now)
           : over
             ? endedAs(claimed, { trigger: "expire" }, now)
@@ -189,45 +189,45 @@ const conclude = (storm: Storm, attempt: Attempt) =>
     else attempt.settled = settlement.unfinished === "interrupted" ? "interrupted" : "postponed"
   })
 
-const tickSome = (storm: Storm) =>
+const tickSome = (load: LoadTest) =>
   Effect.gen(function* () {
     const store = (yield* Store).messages
-    if (storm.accepted.length === 0) return
-    const message = at(storm.accepted, yield* below(storm.accepted.length))
+    if (load.accepted.length === 0) return
+    const message = at(load.accepted, yield* below(load.accepted.length))
     yield* store.tick(message.from.id, message.transportId, "delivered", 0)
   })
 
-const flap = (storm: Storm) =>
+const flap = (load: LoadTest) =>
   Effect.gen(function* () {
     const store = (yield* Store).numbers
-    const now = yield* later(storm)
-    const number = at(storm.numbers, yield* below(storm.numbers.length))
+    const now = yield* later(load)
+    const number = at(load.numbers, yield* below(load.numbers.length))
     const status = (yield* below(3)) === 0 ? "disconnected" : "connected"
     yield* store.setStatus(number.id, status, undefined, now)
   })
 
-const topUp = (storm: Storm) =>
+const topUp = (load: LoadTest) =>
   Effect.gen(function* () {
     const store = (yield* Store).workspaces
     const more = (current: Workspace) => ({
       change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
       admits: admitsAll,
     })
-    yield* store.update(storm.workspaceId, more, yield* later(storm))
-    storm.topUps++
+    yield* store.update(load.workspaceId, more, yield* later(load))
+    load.topUps++
   })
 
 /** The final states of the messages, by id. */
-const outcomes = (storm: Storm) =>
+const outcomes = (load: LoadTest) =>
   Effect.map(
-    Store.use(({ messages: store }) => store.byIds(ids(storm.accepted))),
+    Store.use(({ messages: store }) => store.byIds(ids(load.accepted))),
     (messages) => {
-      assert.lengthOf(messages, storm.accepted.length)
+      assert.lengthOf(messages, load.accepted.length)
       return messages
     },
   )
 
-const eventOf: Readonly<Partial<Record<MessageState, string>>> = {
+const eventByState: Readonly<Partial<Record<MessageState, string>>> = {
   sent: "message.sent",
   delivered: "message.sent",
   failed: "message.failed",
@@ -236,7 +236,7 @@ const eventOf: Readonly<Partial<Record<MessageState, string>>> = {
 }
 
 export const storms: Topic = (it, options) => {
-  it.effect.each(options.quick ? range(6) : roundsOf(options, 3))(
+  it.effect.each(options.quick ? range(6) : raceRounds(options, 3))(
     "every message ends once, is announced once, and the sums are right (storm %i)",
     (seed) =>
       Effect.gen(function* () {
@@ -246,7 +246,7 @@ export const storms: Topic = (it, options) => {
         const stage = yield* aStage({ plan: aPlan(initialAllowance), createdAt: era })
         const others = yield* Effect.forEach(range(4), () => aNumber(stage.workspace.id))
         const { key } = yield* aKey(stage.workspace.id)
-        const storm: Storm = {
+        const load: LoadTest = {
           era,
           workspaceId: stage.workspace.id,
           numbers: [stage.number, ...others],
@@ -269,59 +269,59 @@ export const storms: Topic = (it, options) => {
           Effect.forEach(range(times), (turn) => Effect.andThen(act(turn), Effect.yieldNow), {
             discard: true,
           }).pipe(Random.withSeed(`storm ${seed} ${name}`))
-        const removed = at(storm.numbers, 4)
+        const removed = at(load.numbers, 4)
         yield* Effect.all(
           [
-            ...range(5).map((n) => agent(`accept ${n}`, turns, () => acceptSome(storm, key.id))),
+            ...range(5).map((n) => agent(`accept ${n}`, turns, () => acceptSome(load, key.id))),
             ...range(6).map((n) => {
               const late: Array<Attempt> = []
-              return agent(`work ${n}`, turns * 2, () => work(storm, late))
+              return agent(`work ${n}`, turns * 2, () => work(load, late))
             }),
-            ...range(2).map((n) => agent(`cancel ${n}`, turns, () => cancelSome(storm))),
-            ...range(2).map((n) => agent(`sweep ${n}`, turns, () => sweep(storm))),
-            agent("tick", turns, () => tickSome(storm)),
-            agent("flap", turns, () => flap(storm)),
-            agent("top up", 10, () => topUp(storm)),
+            ...range(2).map((n) => agent(`cancel ${n}`, turns, () => cancelSome(load))),
+            ...range(2).map((n) => agent(`sweep ${n}`, turns, () => sweep(load))),
+            agent("tick", turns, () => tickSome(load)),
+            agent("flap", turns, () => flap(load)),
+            agent("top up", 10, () => topUp(load)),
             agent("remove", 1, () =>
               Effect.gen(function* () {
-                while (storm.accepted.length < 60) yield* Effect.yieldNow
-                yield* numberStore.remove(storm.workspaceId, removed.id, storm.now)
+                while (load.accepted.length < 60) yield* Effect.yieldNow
+                yield* numberStore.remove(load.workspaceId, removed.id, load.now)
               }),
             ),
           ],
           { concurrency: "unbounded", discard: true },
         )
 
-        storm.calm = true
-        for (const number of storm.numbers) {
-          yield* numberStore.setStatus(number.id, "connected", undefined, storm.now)
+        load.calm = true
+        for (const number of load.numbers) {
+          yield* numberStore.setStatus(number.id, "connected", undefined, load.now)
         }
         const calmDown = Effect.gen(function* () {
-          for (let quiet = 0; quiet < 3;) {
-            storm.now += 5 * minute
-            const done = (yield* work(storm, [])) + (yield* sweep(storm))
-            quiet = done === 0 ? quiet + 1 : 0
+          for (let idleCount = 0; idleCount < 3;) {
+            load.now += 5 * minute
+            const done = (yield* work(load, [])) + (yield* sweep(load))
+            idleCount = done === 0 ? idleCount + 1 : 0
           }
         })
         yield* calmDown.pipe(Random.withSeed(`calm ${seed}`))
 
-        assertLanes(storm.attempts, { ordered: false })
-        const messages = yield* outcomes(storm)
-        const events = yield* follow(storm.workspaceId)
+        assertLanes(load.attempts, { ordered: false })
+        const messages = yield* outcomes(load)
+        const events = yield* follow(load.workspaceId)
         assert.lengthOf(events, messages.length)
         for (const message of messages) {
-          const told = events.filter((event) => event.messageId === message.id)
+          const received = events.filter((event) => event.messageId === message.id)
           assert.deepStrictEqual(
-            told.map((event) => event.type),
-            [eventOf[message.state] ?? `still ${message.state}`],
+            received.map((event) => event.type),
+            [eventByState[message.state] ?? `still ${message.state}`],
           )
         }
 
-        const endedByWorkers = storm.attempts
+        const endedByWorkers = load.attempts
           .filter((attempt) => attempt.settled === "ended")
           .map((attempt) => attempt.claimed.message.id)
         assert.deepStrictEqual(
-          [...storm.ended, ...endedByWorkers].toSorted((a, b) => a - b),
+          [...load.ended, ...endedByWorkers].toSorted((a, b) => a - b),
           ids(messages).toSorted((a, b) => a - b),
         )
 
@@ -331,12 +331,12 @@ export const storms: Topic = (it, options) => {
         )
         assert.strictEqual(
           yield* remaining(stage.workspace),
-          initialAllowance + storm.topUps - kept.length,
+          initialAllowance + load.topUps - kept.length,
         )
-        for (const number of storm.numbers) {
+        for (const number of load.numbers) {
           if (number === removed) continue
-          const plannedAt = storm.era + hour
-          const { planned } = yield* exactQuotaOf(number, { plannedAt, limit: storm.limit })
+          const plannedAt = load.era + hour
+          const { planned } = yield* readExactQuota(number, { plannedAt, limit: load.limit })
           assert.strictEqual(planned, kept.filter((each) => each.from.id === number.id).length)
         }
         for (const message of kept) {

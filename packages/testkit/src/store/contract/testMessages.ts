@@ -7,7 +7,7 @@ import { cancelled, change, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
-const dueOf = (workspaceId: WorkspaceId, now: number) =>
+const listDue = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
     Store.use(({ messages: store }) => store.dueTest(now, 100_000, 100_000)),
     (messages) => messages.filter((message) => message.workspaceId === workspaceId),
@@ -24,9 +24,14 @@ export const testMessages: Topic = (it) => {
       const tied = yield* aMessage(number, { mode, sendAt: noon + minute })
       const first = yield* aMessage(other, { mode })
       const alsoTied = yield* aMessage(other, { mode, now: noon + minute })
-      assert.deepStrictEqual(yield* dueOf(workspace.id, noon - 1), [])
-      assert.deepStrictEqual(yield* dueOf(workspace.id, noon), [first])
-      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + hour), [first, tied, alsoTied, last])
+      assert.deepStrictEqual(yield* listDue(workspace.id, noon - 1), [])
+      assert.deepStrictEqual(yield* listDue(workspace.id, noon), [first])
+      assert.deepStrictEqual(yield* listDue(workspace.id, noon + hour), [
+        first,
+        tied,
+        alsoTied,
+        last,
+      ])
     }),
   )
 
@@ -38,8 +43,8 @@ export const testMessages: Topic = (it) => {
       const sent = yield* aMessage(number, { mode })
       const expiring = yield* aMessage(number, { mode, expiresAt: noon + minute })
       yield* end(cancelled(gone), change(sent, { trigger: "send_succeeded" }))
-      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + minute - 1), [expiring])
-      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + minute), [])
+      assert.deepStrictEqual(yield* listDue(workspace.id, noon + minute - 1), [expiring])
+      assert.deepStrictEqual(yield* listDue(workspace.id, noon + minute), [])
     }),
   )
 
@@ -48,7 +53,7 @@ export const testMessages: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       yield* aMessage(number, { mode: "test" })
       yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
-      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + hour), [])
+      assert.deepStrictEqual(yield* listDue(workspace.id, noon + hour), [])
     }),
   )
 
@@ -58,13 +63,13 @@ export const testMessages: Topic = (it) => {
       const era = anEra()
       const flood = yield* aStage({ createdAt: era })
       const second = yield* aNumber(flood.workspace.id)
-      const quiet = yield* aStage({ createdAt: era })
+      const idle = yield* aStage({ createdAt: era })
       const mode = "test"
       const flooding: Array<Message> = []
       for (const number of [flood.number, second, flood.number]) {
         flooding.push(...(yield* accepted(number, { now: era, mode, count: 20 })))
       }
-      const later = yield* accepted(quiet.number, { now: era + minute, mode, count: 3 })
+      const later = yield* accepted(idle.number, { now: era + minute, mode, count: 3 })
       const ids = (messages: ReadonlyArray<Message>) => messages.map(({ id }) => id)
       const due = (limit: number, perWorkspace: number) =>
         Effect.map(store.dueTest(era + hour, limit, perWorkspace), ids)

@@ -43,7 +43,7 @@ const readTimeline = (message: Message, overrides: Partial<TimelineQuery> = {}) 
     }),
   )
 
-const timelineOf = (message: Message, overrides: Partial<TimelineQuery> = {}) =>
+const getTimeline = (message: Message, overrides: Partial<TimelineQuery> = {}) =>
   Effect.map(readTimeline(message, overrides), present)
 
 const quiet = { deliveredAt: null, readAt: null, attempts: [], deliveries: [] }
@@ -59,8 +59,8 @@ export const timelines: Topic = (it) => {
       const message = yield* aMessage(number)
       const test = yield* aMessage(number, { mode: "test" })
       const facts = { ...quiet, event: null, ahead: 0 }
-      assert.deepStrictEqual(yield* timelineOf(message), { ...facts, message })
-      assert.deepStrictEqual(yield* timelineOf(test), { ...facts, message: test })
+      assert.deepStrictEqual(yield* getTimeline(message), { ...facts, message })
+      assert.deepStrictEqual(yield* getTimeline(test), { ...facts, message: test })
       assert.isNull(yield* readTimeline(message, { workspaceId: other.id }))
       assert.isNull(yield* readTimeline({ ...message, id: 9_999_999 as Message["id"] }))
     }),
@@ -73,7 +73,7 @@ export const timelines: Topic = (it) => {
       const message = yield* aMessage(number)
       yield* sendNext(number, noon + minute)
       const [event] = yield* follow(workspace.id)
-      assert.deepStrictEqual(yield* timelineOf(message), {
+      assert.deepStrictEqual(yield* getTimeline(message), {
         ...quiet,
         message: { ...message, state: "sent", sentAt: noon + minute },
         event: { id: present(event).eventId, type: "message.sent", createdAt: noon + minute },
@@ -92,7 +92,7 @@ export const timelines: Topic = (it) => {
       const events = yield* follow(workspace.id)
       for (const message of messages) {
         const told = events.find(({ messageId }) => messageId === message.id)
-        const { event } = yield* timelineOf(message)
+        const { event } = yield* getTimeline(message)
         assert.deepStrictEqual(event?.id, told?.eventId)
         assert.deepStrictEqual(event?.type, told?.type)
       }
@@ -107,7 +107,7 @@ export const timelines: Topic = (it) => {
         const [stepwise, atOnce] = yield* accepted(number, { count: 2 })
         const [first, second] = [present(stepwise), present(atOnce)]
         yield* tick(first, "delivered", noon)
-        assert.isNull((yield* timelineOf(first)).deliveredAt)
+        assert.isNull((yield* getTimeline(first)).deliveredAt)
         yield* sendNext(number)
         yield* sendNext(number)
         yield* tick(first, "delivered", noon + 1)
@@ -115,9 +115,9 @@ export const timelines: Topic = (it) => {
         yield* tick(first, "read", noon + 3)
         yield* tick(second, "read", noon + 4)
         yield* tick(second, "delivered", noon + 5)
-        const { deliveredAt, readAt } = yield* timelineOf(first)
+        const { deliveredAt, readAt } = yield* getTimeline(first)
         assert.deepStrictEqual([deliveredAt, readAt], [noon + 1, noon + 3])
-        const skipped = yield* timelineOf(second)
+        const skipped = yield* getTimeline(second)
         assert.deepStrictEqual([skipped.deliveredAt, skipped.readAt], [null, noon + 4])
       }),
   )
@@ -145,12 +145,12 @@ export const timelines: Topic = (it) => {
         { at: rest, unfinished: "no_room", nextAttemptAt: full.until },
         { at: noon, unfinished: "postponed", nextAttemptAt: rest },
       ]
-      assert.deepStrictEqual((yield* timelineOf(message)).attempts, attempts as never)
-      const two = yield* timelineOf(message, { limit: 2 })
+      assert.deepStrictEqual((yield* getTimeline(message)).attempts, attempts as never)
+      const two = yield* getTimeline(message, { limit: 2 })
       assert.deepStrictEqual(two.attempts, attempts.slice(0, 2) as never)
       // They stay once it is sent, and that adds none.
       yield* settle([sent(yield* next(away.until))], away.until)
-      assert.lengthOf((yield* timelineOf(message)).attempts, 4)
+      assert.lengthOf((yield* getTimeline(message)).attempts, 4)
     }),
   )
 
@@ -160,13 +160,13 @@ export const timelines: Topic = (it) => {
       const message = yield* aMessage(number)
       const lost = yield* claimOne(number, { leaseUntil: noon + minute })
       const later = noon + 2 * minute
-      assert.lengthOf((yield* timelineOf(message)).attempts, 0)
+      assert.lengthOf((yield* getTimeline(message)).attempts, 0)
       yield* claimOne(number, { now: later, leaseUntil: later + minute })
       const broken = { at: later, unfinished: "interrupted" as const, nextAttemptAt: null }
-      assert.deepStrictEqual((yield* timelineOf(message)).attempts, [broken])
+      assert.deepStrictEqual((yield* getTimeline(message)).attempts, [broken])
       // Its own settlement comes too late to count.
       yield* settle([again(lost, { unfinished: "postponed" })], later)
-      assert.deepStrictEqual((yield* timelineOf(message)).attempts, [broken])
+      assert.deepStrictEqual((yield* getTimeline(message)).attempts, [broken])
     }),
   )
 
@@ -181,15 +181,15 @@ export const timelines: Topic = (it) => {
       const expiring = yield* aMessage(number, { expiresAt: noon + oneSecond })
       const message = yield* aMessage(number)
       yield* aMessage(number)
-      assert.strictEqual((yield* timelineOf(message)).ahead, 4)
-      assert.strictEqual((yield* timelineOf(message, { mostAhead: 2 })).ahead, 2)
-      assert.strictEqual((yield* timelineOf(message, { now: noon + oneSecond })).ahead, 3)
-      assert.strictEqual((yield* timelineOf(expiring)).ahead, 3)
+      assert.strictEqual((yield* getTimeline(message)).ahead, 4)
+      assert.strictEqual((yield* getTimeline(message, { mostAhead: 2 })).ahead, 2)
+      assert.strictEqual((yield* getTimeline(message, { now: noon + oneSecond })).ahead, 3)
+      assert.strictEqual((yield* getTimeline(expiring)).ahead, 3)
       const planned = yield* aMessage(number, { sendAt: noon + 2 * hour })
-      assert.strictEqual((yield* timelineOf(planned)).ahead, 6)
-      assert.strictEqual((yield* timelineOf(planned, { now: noon + hour })).ahead, 6)
+      assert.strictEqual((yield* getTimeline(planned)).ahead, 6)
+      assert.strictEqual((yield* getTimeline(planned, { now: noon + hour })).ahead, 6)
       yield* end(cancelled(message))
-      assert.strictEqual((yield* timelineOf(message)).ahead, 0)
+      assert.strictEqual((yield* getTimeline(message)).ahead, 0)
     }),
   )
 
@@ -218,7 +218,7 @@ export const timelines: Topic = (it) => {
       const other = yield* claimTheOne({ now: noon, leaseUntil: noon + minute })
       yield* settleDeliveries(delivered(other))
 
-      const { deliveries } = yield* timelineOf(message)
+      const { deliveries } = yield* getTimeline(message)
       assert.deepStrictEqual(
         deliveries.map(({ attempt, attemptedAt, error, nextAttemptAt, url, webhookId }) => ({
           attempt,
@@ -255,7 +255,7 @@ export const timelines: Topic = (it) => {
           },
         ],
       )
-      const newest = yield* timelineOf(message, { limit: 1 })
+      const newest = yield* getTimeline(message, { limit: 1 })
       assert.deepStrictEqual(newest.deliveries, deliveries.slice(0, 1))
     }),
   )

@@ -13,9 +13,9 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
-import { followOutbox, story } from "../follow.ts"
-import { attemptsInHands, lookUp, stateOf } from "../Reading.ts"
-import { atOnce, range, roundsOf } from "../Races.ts"
+import { followOutbox, scenario } from "../follow.ts"
+import { attemptsInHands, lookUp, readState } from "../Reading.ts"
+import { atOnce, range, raceRounds } from "../Races.ts"
 import {
   again,
   aClaimQuery,
@@ -44,7 +44,7 @@ import {
   someNumbers,
 } from "../Records.ts"
 
-const most = 16
+const max = 16
 
 const slow: Pacing = {
   minIntervalMillis: null,
@@ -55,27 +55,27 @@ const slow: Pacing = {
 }
 
 const claimTurn = (number: SendingNumber, overrides: Partial<Omit<ClaimQuery, "owned">> = {}) =>
-  claimOne(number, { turn: most, ...overrides })
+  claimOne(number, { turn: max, ...overrides })
 
 /** All of a turn, the first included. */
-const turnOf = (claimed: ClaimedMessage): ReadonlyArray<Message> => [
+const toTurn = (claimed: ClaimedMessage): ReadonlyArray<Message> => [
   claimed.message,
   ...claimed.rest,
 ]
 
 /** As the worker goes on with that message. */
-const goOnWith = (claimed: ClaimedMessage, place: number): ClaimedMessage => ({
+const goOnWith = (claimed: ClaimedMessage, index: number): ClaimedMessage => ({
   ...claimed,
-  message: at(turnOf(claimed), place),
-  rest: turnOf(claimed).slice(place + 1),
+  message: at(toTurn(claimed), index),
+  rest: toTurn(claimed).slice(index + 1),
 })
 
-const sentOf = (
+const countSent = (
   claimed: ClaimedMessage,
-  place: number,
+  index: number,
   now = noon,
   aftermath: Partial<Aftermath> = {},
-) => sent(goOnWith(claimed, place), now, aftermath)
+) => sent(goOnWith(claimed, index), now, aftermath)
 
 /** Settles; returns what is in flight in its place, null when the lane was given back. */
 const settle = (settlement: Settlement, now = noon) =>
@@ -97,11 +97,11 @@ const aTurn = (count: number, overrides: Partial<Omit<ClaimQuery, "owned">> = {}
     const { number, workspace } = yield* aStage()
     const messages = yield* accepted(number, { count })
     const claimed = yield* claimTurn(number, overrides)
-    assert.deepStrictEqual(ids(turnOf(claimed)), ids(messages))
-    return { number, workspace, messages, claimed, id: (place: number) => at(messages, place).id }
+    assert.deepStrictEqual(ids(toTurn(claimed)), ids(messages))
+    return { number, workspace, messages, claimed, id: (index: number) => at(messages, index).id }
   })
 
-const placesOf = (number: SendingNumber, now = noon) =>
+const toPositions = (number: SendingNumber, now = noon) =>
   Effect.map(attemptsInHands(number, now), (attempts) => attempts.length)
 
 export const turns: Topic = (it, options) => {
@@ -111,14 +111,14 @@ export const turns: Topic = (it, options) => {
       const due = yield* accepted(number, { count: 3 })
       const later = yield* aMessage(number, { sendAt: noon + hour })
       const claimed = yield* claimTurn(number, { turn: 2 })
-      assert.deepStrictEqual(ids(turnOf(claimed)), ids(due.slice(0, 2)))
-      assert.isNull(yield* settle(sentOf(claimed, 0, noon, { endsTurn: true })))
+      assert.deepStrictEqual(ids(toTurn(claimed)), ids(due.slice(0, 2)))
+      assert.isNull(yield* settle(countSent(claimed, 0, noon, { endsTurn: true })))
       const rest = yield* claimTurn(number)
-      assert.deepStrictEqual(ids(turnOf(rest)), ids(due.slice(1)))
-      assert.strictEqual(yield* placesOf(number), 1)
-      assert.strictEqual(yield* settle(sentOf(rest, 0)), at(due, 2).id)
-      assert.isNull(yield* settle(sentOf(rest, 1)))
-      assert.strictEqual(yield* placesOf(number), 0)
+      assert.deepStrictEqual(ids(toTurn(rest)), ids(due.slice(1)))
+      assert.strictEqual(yield* toPositions(number), 1)
+      assert.strictEqual(yield* settle(countSent(rest, 0)), at(due, 2).id)
+      assert.isNull(yield* settle(countSent(rest, 1)))
+      assert.strictEqual(yield* toPositions(number), 0)
       assert.strictEqual((yield* claimTurn(number, { now: noon + hour })).message.id, later.id)
     }),
   )
@@ -130,13 +130,13 @@ export const turns: Topic = (it, options) => {
       assert.isFalse((yield* lookUp(at(messages, 1))).inFlight)
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 0))), [])
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 2))), [id(2)])
-      assert.strictEqual(yield* settle(sentOf(claimed, 0)), id(1))
+      assert.strictEqual(yield* settle(countSent(claimed, 0)), id(1))
       assert.isTrue((yield* lookUp(at(messages, 1))).inFlight)
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 1))), [])
       assert.strictEqual(yield* settle(failed(goOnWith(claimed, 1))), id(3))
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 4))), [id(4)])
-      assert.isNull(yield* settle(sentOf(claimed, 3)))
-      assert.deepStrictEqual(yield* Effect.forEach(messages, stateOf), [
+      assert.isNull(yield* settle(countSent(claimed, 3)))
+      assert.deepStrictEqual(yield* Effect.forEach(messages, readState), [
         "sent",
         "failed",
         "cancelled",
@@ -157,7 +157,7 @@ export const turns: Topic = (it, options) => {
       const found = yield* Store.use(({ messages: store }) => store.expired(late, 100_000))
       assert.include(ids(found), short.id)
       assert.deepStrictEqual(yield* end(expired(short, late)), [short.id])
-      assert.strictEqual(yield* settle(sentOf(claimed, 0, late), late), last.id)
+      assert.strictEqual(yield* settle(countSent(claimed, 0, late), late), last.id)
     }),
   )
 
@@ -165,7 +165,7 @@ export const turns: Topic = (it, options) => {
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { claimed, id, messages, number, workspace } = yield* aTurn(3)
-      const settlement = sentOf(claimed, 0)
+      const settlement = countSent(claimed, 0)
       assert.strictEqual(yield* settle(settlement), id(1))
       yield* Store.use(({ queue }) =>
         queue.pause(number.id, { until: null, reason: "paused" }, noon),
@@ -173,9 +173,9 @@ export const turns: Topic = (it, options) => {
       assert.strictEqual(yield* settle(settlement), id(1))
       assert.isTrue((yield* lookUp(at(messages, 1))).inFlight)
       yield* passedOver(again(claimed))
-      assert.isNull(yield* settle(sentOf(claimed, 1)))
+      assert.isNull(yield* settle(countSent(claimed, 1)))
       yield* passedOver(settlement)
-      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
+      assert.deepStrictEqual(scenario(yield* follow(workspace.id)), [
         [id(0), "message.sent"],
         [id(1), "message.sent"],
       ])
@@ -230,8 +230,8 @@ export const turns: Topic = (it, options) => {
       Effect.gen(function* () {
         const { claimed, messages, number } = yield* aTurn(3)
         yield* intervene(number)
-        assert.isNull(yield* settle(sentOf(claimed, 0)))
-        assert.lengthOf(yield* claim([number], { turn: most }), isDue ? 1 : 0)
+        assert.isNull(yield* settle(countSent(claimed, 0)))
+        assert.lengthOf(yield* claim([number], { turn: max }), isDue ? 1 : 0)
         if (isDue) return
         const rest = messages.slice(1)
         assert.deepStrictEqual(yield* end(...rest.map((one) => cancelled(one))), ids(rest))
@@ -247,14 +247,14 @@ export const turns: Topic = (it, options) => {
       )
       yield* aMessage(number, { now: noon + 1 })
       const late = noon + oneSecond
-      assert.strictEqual(yield* settle(sentOf(claimed, 0, late), late), id(1))
+      assert.strictEqual(yield* settle(countSent(claimed, 0, late), late), id(1))
     }),
   )
 
   it.effect("an attempt that changes its lane ends the turn", () =>
     Effect.gen(function* () {
       const strikes = { refusals: 1, pauses: 0 }
-      for (const settlementOf of [
+      for (const toSettlement of [
         (one: ClaimedMessage) => sent(one, noon, { notBefore: noon + minute }),
         (one: ClaimedMessage) => sent(one, noon, { breaker: { strikes, pause: null } }),
         (one: ClaimedMessage) => sent(one, noon, { endsTurn: true }),
@@ -262,13 +262,13 @@ export const turns: Topic = (it, options) => {
         (one: ClaimedMessage) => again(one),
       ]) {
         const { claimed, id, messages, number } = yield* aTurn(3)
-        assert.strictEqual(yield* settle(sentOf(claimed, 0)), id(1))
-        const settlement = settlementOf(goOnWith(claimed, 1))
+        assert.strictEqual(yield* settle(countSent(claimed, 0)), id(1))
+        const settlement = toSettlement(goOnWith(claimed, 1))
         assert.isNull(yield* settle(settlement))
         assert.isFalse((yield* lookUp(at(messages, 1))).inFlight)
         const next = yield* claimTurn(number, { now: noon + minute })
         assert.deepStrictEqual(
-          ids(turnOf(next)),
+          ids(toTurn(next)),
           ids(messages.slice(settlement._tag === "Again" ? 1 : 2)),
         )
         assert.strictEqual(next.interruptions, 0)
@@ -279,7 +279,7 @@ export const turns: Topic = (it, options) => {
   it.effect("once its worker died the message in flight comes again, alone", () =>
     Effect.gen(function* () {
       const { claimed, id, messages, number } = yield* aTurn(5)
-      yield* settle(sentOf(claimed, 0))
+      yield* settle(countSent(claimed, 0))
       const late = noon + 2 * minute
       assert.isTrue((yield* lookUp(at(messages, 1))).inFlight)
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 1))), [])
@@ -287,24 +287,24 @@ export const turns: Topic = (it, options) => {
       const repeat = yield* claimTurn(number, { now: late })
       assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [id(1), 1])
       assert.lengthOf(repeat.rest, 0)
-      yield* passedOver(sentOf(claimed, 1, late), late)
+      yield* passedOver(countSent(claimed, 1, late), late)
       assert.deepStrictEqual(yield* renew([claimed], late + minute), [])
       assert.isNull(yield* settle(sent(repeat, late), late))
       const rest = yield* claimTurn(number, { now: late })
-      assert.deepStrictEqual(ids(turnOf(rest)), [id(3), id(4)])
+      assert.deepStrictEqual(ids(toTurn(rest)), [id(3), id(4)])
       assert.strictEqual(rest.interruptions, 0)
-      assert.deepStrictEqual(yield* Effect.forEach(rest.rest, stateOf), ["waiting"])
+      assert.deepStrictEqual(yield* Effect.forEach(rest.rest, readState), ["waiting"])
     }),
   )
 
   it.effect("what may have left when a paused lane's lease ran out is the one in flight", () =>
     Effect.gen(function* () {
       const { claimed, id, messages, number } = yield* aTurn(3)
-      yield* settle(sentOf(claimed, 0))
+      yield* settle(countSent(claimed, 0))
       yield* Store.use(({ queue }) =>
         queue.pause(number.id, { until: noon + hour, reason: "paused" }, noon),
       )
-      assert.deepStrictEqual(yield* claim([number], { now: noon + 2 * minute, turn: most }), [])
+      assert.deepStrictEqual(yield* claim([number], { now: noon + 2 * minute, turn: max }), [])
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 1)), cancelled(at(messages, 2))), [
         id(2),
       ])
@@ -317,11 +317,11 @@ export const turns: Topic = (it, options) => {
     Effect.gen(function* () {
       const leaseUntil = noon + minute
       const lost = yield* aTurn(2, { leaseUntil })
-      assert.isNull(yield* settle(sentOf(lost.claimed, 0, leaseUntil), leaseUntil))
+      assert.isNull(yield* settle(countSent(lost.claimed, 0, leaseUntil), leaseUntil))
       const kept = yield* aTurn(2, { leaseUntil })
       assert.deepStrictEqual(yield* renew([kept.claimed], noon + hour), [kept.number.id])
       const { next } = yield* Store.use(({ queue }) =>
-        queue.settle([sentOf(kept.claimed, 0, leaseUntil)], leaseUntil),
+        queue.settle([countSent(kept.claimed, 0, leaseUntil)], leaseUntil),
       )
       assert.deepStrictEqual(
         [...next],
@@ -336,14 +336,14 @@ export const turns: Topic = (it, options) => {
       const sendCap = { messages: 4, windowMillis: day }
       const messages = yield* accepted(number, { count: 6 })
       const first = yield* claimTurn(number, { sendCap, turn: 2 })
-      yield* settle(sentOf(first, 0))
+      yield* settle(countSent(first, 0))
       yield* settle(failed(goOnWith(first, 1)))
       const second = yield* claimTurn(number, { sendCap })
-      assert.deepStrictEqual(ids(turnOf(second)), ids(messages.slice(2, 5)))
-      for (const place of [0, 1, 2]) yield* settle(sentOf(second, place))
-      assert.deepStrictEqual(yield* claim([number], { sendCap, turn: most }), [])
+      assert.deepStrictEqual(ids(toTurn(second)), ids(messages.slice(2, 5)))
+      for (const index of [0, 1, 2]) yield* settle(countSent(second, index))
+      assert.deepStrictEqual(yield* claim([number], { sendCap, turn: max }), [])
       const third = yield* claimTurn(number, { sendCap, now: noon + day })
-      assert.deepStrictEqual(ids(turnOf(third)), ids(messages.slice(5)))
+      assert.deepStrictEqual(ids(toTurn(third)), ids(messages.slice(5)))
     }),
   )
 
@@ -362,7 +362,7 @@ export const turns: Topic = (it, options) => {
     }),
   )
 
-  it.effect.each(roundsOf(options, 3))(
+  it.effect.each(raceRounds(options, 3))(
     "workers and cancels at once: each message ends once, in order, none after its cancel (round %i)",
     () =>
       Effect.gen(function* () {
@@ -385,8 +385,8 @@ export const turns: Topic = (it, options) => {
             const { next } = yield* Store.use(({ queue }) => queue.settle([sent(claimed)], noon))
             const id = next.get(message.id)?.messageId
             if (id === undefined) return
-            const place = claimed.rest.findIndex((one) => one.id === id)
-            yield* send(goOnWith(claimed, place + 1))
+            const index = claimed.rest.findIndex((one) => one.id === id)
+            yield* send(goOnWith(claimed, index + 1))
           })
         const worker = Effect.gen(function* () {
           for (let empty = 0; empty < 20;) {
@@ -400,7 +400,7 @@ export const turns: Topic = (it, options) => {
         })
         const cancelSome = Effect.gen(function* () {
           const places = yield* Effect.replicateEffect(below(messages.length), 3)
-          const some = [...new Set(places)].map((place) => at(messages, place))
+          const some = [...new Set(places)].map((index) => at(messages, index))
           const ended = yield* end(...some.map((one) => cancelled(one)))
           for (const id of ended) gone.add(id)
           yield* Effect.yieldNow

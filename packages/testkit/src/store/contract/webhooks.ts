@@ -11,7 +11,7 @@ import {
   claimTheOne,
   lookUpEndpoint,
   manyEndpoints,
-  scopeOf,
+  toScope,
 } from "../Delivering.ts"
 import type { Topic } from "../Topic.ts"
 import { aKey, hour, noon } from "../Records.ts"
@@ -21,7 +21,7 @@ const revoke = (key: ApiKey) =>
 
 const resume = (endpoint: WebhookEndpoint, limit = manyEndpoints) =>
   Store.use(({ webhooks: store }) =>
-    store.resume(scopeOf(endpoint), endpoint.id, limit, noon + hour),
+    store.resume(toScope(endpoint), endpoint.id, limit, noon + hour),
   )
 
 export const webhooks: Topic = (it) => {
@@ -47,7 +47,7 @@ export const webhooks: Topic = (it) => {
       const kept = yield* anEndpoint(stranger)
       yield* anEvent(number)
       yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, noon))
-      assert.isNull(yield* store.get(scopeOf(key), endpoint.id))
+      assert.isNull(yield* store.get(toScope(key), endpoint.id))
       assert.deepStrictEqual(yield* claimDue(), [])
       yield* anEvent(another)
       assert.strictEqual((yield* claimTheOne()).targetId, kept.id)

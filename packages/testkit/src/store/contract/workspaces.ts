@@ -1,7 +1,7 @@
 /** `WorkspaceStore`: creating, changing and deleting workspaces. */
 import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
-import type { NewWorkspace, WantedNumber } from "@messaging-service/core"
+import type { NewWorkspace, RequestedNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
@@ -20,7 +20,7 @@ export const workspaces: Topic = (it) => {
     }),
   )
 
-  const wanted = (name: string): NewWorkspace => ({
+  const expected = (name: string): NewWorkspace => ({
     name,
     demo: false,
     accountDisabled: false,
@@ -29,7 +29,7 @@ export const workspaces: Topic = (it) => {
     retentionDays: null,
     createdAt: noon,
   })
-  const aWanted = (phone: string): WantedNumber => ({
+  const aWanted = (phone: string): RequestedNumber => ({
     number: {
       mode: "live",
       phone,
@@ -48,12 +48,12 @@ export const workspaces: Topic = (it) => {
       const numbers = [aWanted("15550107771"), aWanted("15550107772"), aWanted("15550107771")]
       const all = yield* Effect.forEach(
         range(8),
-        () => store.ensure(wanted("At once"), admitsAll, numbers),
+        () => store.ensure(expected("At once"), admitsAll, numbers),
         atOnce,
       )
       const [first] = all
       assert.deepStrictEqual(first, {
-        ...wanted("At once"),
+        ...expected("At once"),
         id: present(first).id,
         deletedAt: null,
       })
@@ -61,9 +61,9 @@ export const workspaces: Topic = (it) => {
         all,
         Array.from(all, () => first),
       )
-      const made = yield* (yield* Store).numbers.list(present(first).id)
+      const created = yield* (yield* Store).numbers.list(present(first).id)
       assert.deepStrictEqual(
-        made.map(({ phone, status }) => [phone, status]),
+        created.map(({ phone, status }) => [phone, status]),
         [
           ["15550107771", "connected"],
           ["15550107772", "connected"],

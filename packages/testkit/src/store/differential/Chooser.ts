@@ -2,7 +2,7 @@
  * What a generator chooses with: the numbers of its command, the records that its store is known to
  * have, and a clock that moves on with the sequence.
  */
-import { claimKeptMillis } from "@messaging-service/core"
+import { claimRetentionMillis } from "@messaging-service/core"
 import type {
   CallerScope,
   ClaimOutcome,
@@ -30,7 +30,7 @@ const shortSteps = [0, 0, 0, 0, 0, 1, 1, oneSecond, 5 * oneSecond, 30 * oneSecon
 const longSteps = [10 * minute, hour, 6 * hour, day]
 
 /** Long steps end leases and links: every other sequence has few. */
-export const stepOf = (choice: number | undefined, sequence: number): number => {
+export const toStep = (choice: number | undefined, sequence: number): number => {
   const steps =
     sequence % 2 === 0
       ? [...shortSteps, ...longSteps]
@@ -53,7 +53,7 @@ export class Chooser {
   readonly #serial: number
   readonly #choices: ReadonlyArray<number>
   #taken = 1
-  #made = 0
+  #created = 0
 
   /** `serial`: the command's place in its sequence, which makes its texts unique. */
   constructor(side: Side, now: number, serial: number, choices: ReadonlyArray<number>) {
@@ -86,11 +86,11 @@ export class Chooser {
 
   /** A number unique in the sequence. */
   fresh(): number {
-    return this.#serial * 100 + ++this.#made
+    return this.#serial * 100 + ++this.#created
   }
 
-  some<A>(most: number, make: () => A): Array<A> {
-    return Array.from({ length: this.below(most + 1) }, make)
+  some<A>(max: number, make: () => A): Array<A> {
+    return Array.from({ length: this.below(max + 1) }, make)
   }
 
   /** One of the records of that kind, mostly a late one; undefined before the first. */
@@ -118,8 +118,8 @@ export class Chooser {
     return (this.once(24) ? unknownId : id) as Id
   }
 
-  ids<Id extends number>(of: string, most = 4): Array<Id> {
-    return [...new Set(this.some(most, () => this.id<Id>(of)))]
+  ids<Id extends number>(of: string, max = 4): Array<Id> {
+    return [...new Set(this.some(max, () => this.id<Id>(of)))]
   }
 
   workspaceId(): WorkspaceId {
@@ -131,7 +131,7 @@ export class Chooser {
   }
 
   /** That record's workspace; sometimes another. */
-  workspaceOf(record: unknown): WorkspaceId {
+  getWorkspaceId(record: unknown): WorkspaceId {
     const { workspaceId } = (record ?? {}) as { readonly workspaceId?: WorkspaceId }
     return this.once(12) || workspaceId === undefined ? this.workspaceId() : workspaceId
   }
@@ -173,7 +173,7 @@ export class Chooser {
   }
 
   /** The mode of that record; sometimes another. */
-  modeOf(record: unknown): Mode {
+  getMode(record: unknown): Mode {
     const { mode = "live" } = (record ?? {}) as { readonly mode?: Mode }
     return this.once(12) ? this.mode() : mode
   }
@@ -181,8 +181,8 @@ export class Chooser {
   /** Who asks for that record. */
   scope(record: unknown): CallerScope {
     return {
-      workspaceId: this.workspaceOf(record),
-      mode: this.modeOf(record),
+      workspaceId: this.getWorkspaceId(record),
+      mode: this.getMode(record),
       restriction: this.once(4) ? this.ids<NumberId>("number") : null,
     }
   }
@@ -275,12 +275,12 @@ export class Chooser {
 
   /** A claim of an idempotency key, of few, so that they meet; null for none. */
   claim(): IdempotencyClaim | null {
-    return this.below(4) === 3 ? this.claimOf() : null
+    return this.below(4) === 3 ? this.getClaim() : null
   }
 
-  claimOf(): IdempotencyClaim {
+  getClaim(): IdempotencyClaim {
     const held = this.record<HeldClaim>("claim")
-    if (held !== undefined && this.now < held.at + claimKeptMillis && this.below(3) < 2) {
+    if (held !== undefined && this.now < held.at + claimRetentionMillis && this.below(3) < 2) {
       return held.claim
     }
     return {

@@ -19,7 +19,7 @@ const Choice = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xff_ff 
 const plainer = ({ choices, method }: Command): ReadonlyArray<Command> => {
   const zeroed = (from: number, until: number) => ({
     method,
-    choices: choices.map((choice, place) => (place >= from && place < until ? 0 : choice)),
+    choices: choices.map((choice, index) => (index >= from && index < until ? 0 : choice)),
   })
   const half = choicesOfOne / 2
   const spans = [
@@ -29,8 +29,8 @@ const plainer = ({ choices, method }: Command): ReadonlyArray<Command> => {
   ] as const
   return [
     ...spans.map(([from, until]) => zeroed(from, until)),
-    ...choices.map((_, place) => zeroed(place, place + 1)),
-  ].filter((one) => one.choices.some((choice, place) => choice !== choices[place]))
+    ...choices.map((_, index) => zeroed(index, index + 1)),
+  ].filter((one) => one.choices.some((choice, index) => choice !== choices[index]))
 }
 
 /** Without some of its commands, the longest parts first, then with plainer ones. */
@@ -42,11 +42,11 @@ const shorter = (commands: ReadonlyArray<Command>): ReadonlyArray<ReadonlyArray<
     size = size === 1 ? 0 : Math.ceil(size / 2)
   ) {
     for (let from = commands.length - size; from > -size; from -= size) {
-      without.push(commands.filter((_, place) => place < from || place >= from + size))
+      without.push(commands.filter((_, index) => index < from || index >= from + size))
     }
   }
-  const withPlainer = commands.flatMap((command, place) =>
-    plainer(command).map((one) => commands.with(place, one)),
+  const withPlainer = commands.flatMap((command, index) =>
+    plainer(command).map((one) => commands.with(index, one)),
   )
   return [...without, ...withPlainer]
 }

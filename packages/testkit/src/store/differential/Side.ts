@@ -60,7 +60,7 @@ export class Side {
   }
 
   /** The name of an id; the same for both stores when they first show it at the same place. */
-  nameOf(kind: Kind, id: number): string {
+  toName(kind: Kind, id: number): string {
     const names = this.#names.get(kind) ?? new Map<number, string>()
     this.#names.set(kind, names)
     const name = names.get(id) ?? (id === unknownId ? `${kind}?` : `${kind}${names.size + 1}`)

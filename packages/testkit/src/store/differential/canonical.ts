@@ -87,7 +87,7 @@ const canonicalBy = (name: Name, value: unknown, kind: Kind | null): unknown => 
 }
 
 export const canonical = (answer: unknown, side: Side, kind: Kind | null): unknown =>
-  canonicalBy((of, id) => side.nameOf(of, id), answer, kind)
+  canonicalBy((of, id) => side.toName(of, id), answer, kind)
 
 /** What a call was given, for a reader; it names nothing. */
 export const asGiven = (input: unknown, side: Side, kind: Kind | null): unknown =>

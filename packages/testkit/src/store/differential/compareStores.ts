@@ -5,7 +5,7 @@
 import { Store } from "@messaging-service/core"
 import { Arbitrary, Cause, Context, Data, Effect, Exit, Layer } from "effect"
 import { asGiven, canonical } from "./canonical.ts"
-import { beginning, Chooser, PassedOver, stepOf } from "./Chooser.ts"
+import { beginning, Chooser, PassedOver, toStep } from "./Chooser.ts"
 import { sequencesFor } from "./Command.ts"
 import type { Command } from "./Command.ts"
 import { finalReads } from "./finalReads.ts"
@@ -22,7 +22,7 @@ class Difference extends Data.TaggedError("Difference")<{
   readonly commands: number
 }> {
   override get message(): string {
-    const calls = this.calls.map((text, place) => `${place + 1}. ${text}`)
+    const calls = this.calls.map((text, index) => `${index + 1}. ${text}`)
     return [
       "the stores answer the last of these calls differently",
       ...calls,
@@ -40,7 +40,7 @@ interface Answer {
 
 const shown = (value: unknown): string => JSON.stringify(value) ?? "undefined"
 
-const methodOf = ({ name, namespace }: Call): NamedMethod => {
+const toMethod = ({ name, namespace }: Call): NamedMethod => {
   const found = methods.find((one) => one.namespace === namespace && one.name === name)
   if (found === undefined) throw new Error(`no method ${namespace}.${name} is compared`)
   return found
@@ -79,7 +79,7 @@ const inputFor = (method: NamedMethod, chooser: Chooser): ReadonlyArray<unknown>
 }
 
 /** Before there is a workspace there is little to see. */
-const firstMethod = methodOf({ namespace: "workspaces", name: "insert", input: [] })
+const firstMethod = toMethod({ namespace: "workspaces", name: "insert", input: [] })
 
 /** Runs one sequence; fails with the first difference. */
 const runBoth = Effect.fnUntraced(function* (
@@ -89,14 +89,14 @@ const runBoth = Effect.fnUntraced(function* (
 ) {
   const drawn = drawnIn(sequence)
   const calls: Array<string> = []
-  let given = 0
+  let value = 0
   let isLast = false
   const both = Effect.fnUntraced(function* (run: (side: Side) => Effect.Effect<Answer> | null) {
     const [first, second] = sides
-    const [asked, askedToo] = [run(first), run(second)]
-    if (asked === null || askedToo === null) return
-    const one = yield* asked
-    const other = yield* askedToo
+    const [request, requestedToo] = [run(first), run(second)]
+    if (request === null || requestedToo === null) return
+    const one = yield* request
+    const other = yield* requestedToo
     if (!isLast) calls.push(one.call)
     if (one.text === other.text && !one.isFailure) return
     const call = one.call === other.call ? [] : [`${second.name} was asked ${other.call}`]
@@ -104,18 +104,18 @@ const runBoth = Effect.fnUntraced(function* (
     return yield* new Difference({
       calls: isLast ? [...calls, one.call] : [...calls],
       answers,
-      commands: given,
+      commands: value,
     })
   })
   let now = beginning
-  for (const [serial, { choices, method: place }] of commands.entries()) {
-    given = serial + 1
-    const method = sides[0].known("workspace").length === 0 ? firstMethod : drawn[place]
+  for (const [serial, { choices, method: index }] of commands.entries()) {
+    value = serial + 1
+    const method = sides[0].known("workspace").length === 0 ? firstMethod : drawn[index]
     if (method === undefined) continue
-    now += stepOf(choices[0], sequence)
-    const moment = now
+    now += toStep(choices[0], sequence)
+    const instant = now
     yield* both((side) => {
-      const chooser = new Chooser(side, moment, serial, choices)
+      const chooser = new Chooser(side, instant, serial, choices)
       const input = inputFor(method, chooser)
       if (input === null) return null
       return perform(side, method, input, (answer) => method.learn?.(answer, input, chooser))
@@ -123,10 +123,10 @@ const runBoth = Effect.fnUntraced(function* (
   }
   isLast = true
   const reads = new Map(sides.map((side) => [side, finalReads(side, now)]))
-  for (const place of reads.get(sides[0])?.keys() ?? []) {
+  for (const index of reads.get(sides[0])?.keys() ?? []) {
     yield* both((side) => {
-      const call = reads.get(side)?.[place]
-      return call === undefined ? null : perform(side, methodOf(call), call.input, () => undefined)
+      const call = reads.get(side)?.[index]
+      return call === undefined ? null : perform(side, toMethod(call), call.input, () => undefined)
     })
   }
   return true
@@ -158,7 +158,7 @@ export const compareStores = Effect.fnUntraced(function* <E, R, F, S>(
   { length, seed, sequences, shrinks = 400 }: CompareOptions,
 ) {
   const failures = new Map<string, number>()
-  const propertyOf = (sequence: number) => (commands: ReadonlyArray<Command>) =>
+  const makeProperty = (sequence: number) => (commands: ReadonlyArray<Command>) =>
     Effect.scoped(
       Effect.gen(function* () {
         const sides = [
@@ -177,7 +177,7 @@ export const compareStores = Effect.fnUntraced(function* <E, R, F, S>(
     )
     // One run at a time has the whole length.
     const options = { runs: 1, size: length, seed: `${seed} ${sequence}`, maxShrinks: shrinks }
-    const result = yield* Arbitrary.checkEffect(commands, propertyOf(sequence), options)
+    const result = yield* Arbitrary.checkEffect(commands, makeProperty(sequence), options)
     if (result._tag !== "Falsified") continue
     const { failure, initialInput, shrunkInput } = result
     const why = failure._tag === "PropertyError" ? failure.error.message : "a store gave no answer"

@@ -4,7 +4,7 @@ import {
   everyMessage,
   figureStreams,
   minuteStart,
-  shardOf,
+  toShard,
 } from "@messaging-service/core"
 import type {
   IdempotencyClaim,
@@ -30,14 +30,14 @@ const firstTwo = { offset: 0, limit: 2 }
 const everything = { before: null, limit: 1000 }
 const sendCap = { messages: 1000, windowMillis: day }
 
-const idsOf = (side: Side, of: string): ReadonlyArray<number> => [
+const getIds = (side: Side, of: string): ReadonlyArray<number> => [
   ...new Set((side.known(of) as ReadonlyArray<Known>).map(({ id }) => id)),
 ]
 
 /** Workspaces that are not deleted. */
 const present = (side: Side): ReadonlyArray<number> => {
-  const deleted = new Set(idsOf(side, "deleted"))
-  return idsOf(side, "workspace").filter((id) => !deleted.has(id))
+  const deleted = new Set(getIds(side, "deleted"))
+  return getIds(side, "workspace").filter((id) => !deleted.has(id))
 }
 
 const call = (place: string, ...input: ReadonlyArray<unknown>): Call => {
@@ -49,9 +49,9 @@ const call = (place: string, ...input: ReadonlyArray<unknown>): Call => {
 const messageFilters = (
   side: Side,
   now: number,
-  moments: ReadonlyArray<number>,
+  instants: ReadonlyArray<number>,
 ): ReadonlyArray<Partial<MessageFilter>> => {
-  const numbers = idsOf(side, "number")
+  const numbers = getIds(side, "number")
     .slice(-4)
     .map((id) => id as NumberId)
   return [
@@ -66,20 +66,20 @@ const messageFilters = (
     { reference: "order 1" },
     { reference: "order 2", since: now - day },
     { error: "send_failed" },
-    ...moments.flatMap((moment) => [{ since: moment }, { until: moment }]),
+    ...instants.flatMap((instant) => [{ since: instant }, { until: instant }]),
   ]
 }
 
 /** The lists of a workspace that has messages, by every condition and page by page. */
-const listsOf = (side: Side, workspaceId: WorkspaceId, mode: Mode, now: number) => {
+const readLists = (side: Side, workspaceId: WorkspaceId, mode: Mode, now: number) => {
   const scope = { workspaceId, mode, restriction: null }
-  const limited = { ...scope, restriction: idsOf(side, "number") }
-  const middle = idsOf(side, "message").at(-3) ?? null
-  const moments = (side.known("message") as ReadonlyArray<Message>)
+  const limited = { ...scope, restriction: getIds(side, "number") }
+  const middle = getIds(side, "message").at(-3) ?? null
+  const instants = (side.known("message") as ReadonlyArray<Message>)
     .filter((one) => one.workspaceId === workspaceId && one.mode === mode)
     .slice(-2)
     .map(({ createdAt }) => createdAt)
-  const filters = messageFilters(side, now, moments)
+  const filters = messageFilters(side, now, instants)
   const list = (of: object, filter: object, page: object) =>
     call("messages.list", of, { ...everyMessage, ...filter }, page, now)
   return [
@@ -91,9 +91,9 @@ const listsOf = (side: Side, workspaceId: WorkspaceId, mode: Mode, now: number) 
     ...[["queued", "scheduled"], ["queued"], ["scheduled"]].map((statuses) =>
       call("messages.waitingIds", workspaceId, mode, { ...everyMessage, statuses }, now, 100),
     ),
-    ...moments.flatMap((moment) => [
-      call("version1Lists.messages", scope, { since: moment, until: now + 1 }, firstTwo),
-      call("version1Lists.messages", scope, { since: now - 9 * day, until: moment }, firstTwo),
+    ...instants.flatMap((instant) => [
+      call("version1Lists.messages", scope, { since: instant, until: now + 1 }, firstTwo),
+      call("version1Lists.messages", scope, { since: now - 9 * day, until: instant }, firstTwo),
     ]),
     call(
       "version1Lists.messages",
@@ -113,9 +113,9 @@ const listsOf = (side: Side, workspaceId: WorkspaceId, mode: Mode, now: number) 
 }
 
 /** The other lists of a workspace, by every condition. */
-const directoriesOf = (side: Side, workspaceId: WorkspaceId, mode: Mode) => {
+const readDirectories = (side: Side, workspaceId: WorkspaceId, mode: Mode) => {
   const scope = { workspaceId, mode, restriction: null }
-  const limited = { ...scope, restriction: idsOf(side, "number").slice(-2) }
+  const limited = { ...scope, restriction: getIds(side, "number").slice(-2) }
   return [
     ...["image", "file"].flatMap((type) => [
       call("media.list", workspaceId, mode, type, { before: null, limit: 2 }),
@@ -206,15 +206,15 @@ const lastCalls = (side: Side, now: number): ReadonlyArray<Call> => {
 
 export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   call("workspaces.list", everything),
-  ...idsOf(side, "workspace").flatMap((id) => ofWorkspace(id, now)),
+  ...getIds(side, "workspace").flatMap((id) => ofWorkspace(id, now)),
   ...present(side).flatMap((id) =>
     (["live", "test"] as const).flatMap((mode) => {
       const has = (side.known("message") as ReadonlyArray<Message>).some(
         (one) => one.workspaceId === id && one.mode === mode,
       )
       return [
-        ...directoriesOf(side, id as WorkspaceId, mode),
-        ...(has ? listsOf(side, id as WorkspaceId, mode, now) : []),
+        ...readDirectories(side, id as WorkspaceId, mode),
+        ...(has ? readLists(side, id as WorkspaceId, mode, now) : []),
       ]
     }),
   ),
@@ -229,7 +229,7 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
       call("figures.presentFigures", { workspaceId, mode, now, countAtMost: 1000 }),
     ),
   ]),
-  ...idsOf(side, "number").flatMap((id) => [
+  ...getIds(side, "number").flatMap((id) => [
     call("numbers.find", id),
     call("numbers.callbackUrl", id),
     call("numbers.settings", [id]),
@@ -238,24 +238,24 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
     call("sessions.keys", id, "session", ["1", "2", "3"]),
     call("sessions.keys", id, "pre-key", ["1", "2", "3"]),
   ]),
-  call("messages.byIds", idsOf(side, "message")),
+  call("messages.byIds", getIds(side, "message")),
   ...(side.known("message") as ReadonlyArray<Message>).flatMap((one) => ofMessage(one, now)),
-  ...idsOf(side, "webhook").flatMap((id) => [
-    call("webhooks.made", id),
+  ...getIds(side, "webhook").flatMap((id) => [
+    call("webhooks.created", id),
     call("webhooks.attempts", id, everyAttempt, everything),
     call("webhooks.attempts", id, { ...everyAttempt, failed: true }, { before: null, limit: 2 }),
     call("webhooks.attempts", id, { ...everyAttempt, types: ["message.sent"] }, everything),
   ]),
-  ...idsOf(side, "media").map((id) => call("media.find", id)),
-  call("media.missing", idsOf(side, "media")),
-  ...idsOf(side, "check").flatMap((id) => [
+  ...getIds(side, "media").map((id) => call("media.find", id)),
+  call("media.missing", getIds(side, "media")),
+  ...getIds(side, "check").flatMap((id) => [
     call("numberChecks.results", id, null, everything),
     call("numberChecks.results", id, ["registered", "failed"], { before: null, limit: 2 }),
     call("version1Lists.checkResults", id, "pending", firstTwo),
     call("version1Lists.checkResults", id, null, firstTwo),
   ]),
-  ...idsOf(side, "reminder").flatMap((id) => [
-    call("reminders.made", id),
+  ...getIds(side, "reminder").flatMap((id) => [
+    call("reminders.created", id),
     call("reminders.runs", id, everything),
   ]),
   ...["first", "second", "third"].map((name) => call("webhooks.findSubscription", name)),
@@ -270,7 +270,7 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   call("queue.earliestDue"),
   call("queue.workload", now),
   call("sessions.list"),
-  ...[0, 1, 2, 3].map((id) => call("sessions.holderOf", shardOf(id as NumberId))),
+  ...[0, 1, 2, 3].map((id) => call("sessions.findOwner", toShard(id as NumberId))),
   call("sessions.holders"),
   call("system.figures", now, 1000),
   call("system.processes", 100),

@@ -50,8 +50,8 @@ const weighted = methods.flatMap((method) =>
  * method of theirs as often: what follows from several calls of one is rare among calls of all.
  */
 export const drawnIn = (sequence: number): ReadonlyArray<NamedMethod> => {
-  const more = [0, 1].flatMap((place) => {
-    const namespace = namespaces[(2 * sequence + place) % namespaces.length]
+  const more = [0, 1].flatMap((index) => {
+    const namespace = namespaces[(2 * sequence + index) % namespaces.length]
     const own = methods.filter((method) => method.namespace === namespace)
     return Array.from({ length: Math.round(weighted.length / own.length) }, () => own).flat()
   })

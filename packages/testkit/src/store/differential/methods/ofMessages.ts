@@ -110,11 +110,11 @@ export const learnMessages = (
   acceptance: Acceptance,
   ids: ReadonlyArray<MessageId>,
 ) => {
-  for (const [place, message] of acceptance.messages.entries()) {
-    const id = ids[place]
+  for (const [index, message] of acceptance.messages.entries()) {
+    const id = ids[index]
     if (id === undefined) continue
-    const made: Message = { ...message, id, state: "waiting", sentAt: null, error: null }
-    c.side.learn("message", made)
+    const created: Message = { ...message, id, state: "waiting", sentAt: null, error: null }
+    c.side.learn("message", created)
   }
 }
 
@@ -125,7 +125,7 @@ const withOpaqueBodies = ({ callback, event, ...change }: MessageChange): Messag
   callback: callback && ({ ...callback, body: `form ${event.id}` } satisfies Callback),
 })
 
-const changeOf = (c: Chooser, message: Message | undefined, ending: Ending) => {
+const toChange = (c: Chooser, message: Message | undefined, ending: Ending) => {
   if (message === undefined) return []
   const change = endMessage(message, ending, c.eventId(), c.now, (id) => `https://files/${id}`)
   // The files of a store have names of their own there.
@@ -153,7 +153,7 @@ const anAftermath = (c: Chooser): Aftermath => ({
 const aSettlement = (c: Chooser, claimed: ClaimedMessage): ReadonlyArray<Settlement> => {
   const shared = { numberId: claimed.number.id, lease: claimed.lease, ...anAftermath(c) }
   if (c.below(3) < 2) {
-    const [change] = changeOf(c, claimed.message, anEnding(c))
+    const [change] = toChange(c, claimed.message, anEnding(c))
     return change === undefined ? [] : [{ _tag: "Ended", ...shared, change }]
   }
   const unfinished = c.one([null, "postponed", "interrupted", "not_connected", "no_room"])
@@ -169,12 +169,12 @@ const nextClaimed = (
 ): ReadonlyArray<ClaimedMessage> =>
   c.side.known("claimed").flatMap((known) => {
     const claimed = known as ClaimedMessage
-    const place = claimed.rest.findIndex(({ id }) => id === messageId)
-    const message = claimed.rest[place]
+    const index = claimed.rest.findIndex(({ id }) => id === messageId)
+    const message = claimed.rest[index]
     const isOfTurn = claimed.number.id === settled.numberId && claimed.lease === settled.lease
     return message === undefined || !isOfTurn
       ? []
-      : [{ ...claimed, message, rest: claimed.rest.slice(place + 1) }]
+      : [{ ...claimed, message, rest: claimed.rest.slice(index + 1) }]
   })
 
 const someClaimed = (c: Chooser): ReadonlyArray<ClaimedMessage> => [
@@ -224,14 +224,14 @@ export const ofMessages: Methods<"messages"> = {
     weight: 4,
     input: (c) => {
       const number = c.number()
-      const workspaceId = c.workspaceOf(number)
+      const workspaceId = c.getWorkspaceId(number)
       // No port says what there is of a deleted one.
       if (c.recordWith("deleted", workspaceId) !== undefined) throw new PassedOver()
       const from = c.maybe(() => number.id)
       return [
         {
           workspaceId,
-          mode: c.modeOf(number),
+          mode: c.getMode(number),
           now: c.now,
           from,
           phones: [...new Set(c.some(3, () => c.phone()))],
@@ -298,10 +298,10 @@ export const ofMessages: Methods<"messages"> = {
       if (change !== null) c.side.learn("message", change.message)
     },
   },
-  releaseClaim: { weight: 1, input: (c) => [c.claimOf()] },
+  releaseClaim: { weight: 1, input: (c) => [c.getClaim()] },
   claimKey: {
     weight: 3,
-    input: (c) => [c.claimOf(), c.now],
+    input: (c) => [c.getClaim(), c.now],
     learn: (outcome, [claim], c) => c.learnClaim(outcome, claim),
     compared: withoutMoment,
   },
@@ -338,12 +338,12 @@ export const ofMessages: Methods<"messages"> = {
       const { from, phone, since, until } = aFilter(c)
       const statuses = c.one([["queued", "scheduled"], ["queued"], ["scheduled"]])
       const filter = { from, phone, since, until, statuses }
-      return [c.workspaceOf(owner), c.modeOf(owner), filter, c.now, c.limit()]
+      return [c.getWorkspaceId(owner), c.getMode(owner), filter, c.now, c.limit()]
     },
   },
   found: {
     kind: "message",
-    input: (c) => [c.workspaceOf(anOwner(c)), c.ids<MessageId>("message")],
+    input: (c) => [c.getWorkspaceId(anOwner(c)), c.ids<MessageId>("message")],
   },
   end: {
     weight: 6,
@@ -353,7 +353,7 @@ export const ofMessages: Methods<"messages"> = {
       const one = new Map(messages.map((message) => [message?.id, message]))
       return [
         [...one.values()].flatMap((message) =>
-          changeOf(c, message, { trigger: c.one(["cancel", "cancel", "expire"]) }),
+          toChange(c, message, { trigger: c.one(["cancel", "cancel", "expire"]) }),
         ),
       ]
     },
@@ -382,7 +382,7 @@ export const ofMessages: Methods<"messages"> = {
       const message = anOwner(c)
       return [
         {
-          workspaceId: c.workspaceOf(message),
+          workspaceId: c.getWorkspaceId(message),
           id: message.id as MessageId,
           now: c.now,
           limit: c.limit(),

@@ -3,7 +3,7 @@ import { connectionCallback, linkingMillis } from "@messaging-service/core"
 import type {
   Callback,
   ConnectionReason,
-  HeldAttempt,
+  LeasedAttempt,
   LinkingAttempt,
   LinkingId,
   LinkingView,
@@ -83,14 +83,14 @@ const aView = (c: Chooser): LinkingView => ({
   linking: c.once(4),
 })
 
-const linkingOf = (c: Chooser) => {
+const chooseLinking = (c: Chooser) => {
   const attempt = c.record<LinkingAttempt>("linking")
   const number =
     attempt === undefined ? undefined : c.recordWith<SendingNumber>("number", attempt.numberId)
   return {
     id: attempt?.id ?? ("none" as LinkingId),
     number: number ?? c.number(),
-    lease: c.record<HeldAttempt>("heldLinking")?.lease ?? 1,
+    lease: c.record<LeasedAttempt>("heldLinking")?.lease ?? 1,
   }
 }
 
@@ -100,7 +100,7 @@ const learnNumber = (number: SendingNumber | null, c: Chooser): void => {
 
 const ofNumber = (c: Chooser) => {
   const number = c.number()
-  return [c.workspaceOf(number), number.id] as const
+  return [c.getWorkspaceId(number), number.id] as const
 }
 
 export const ofNumbers: Methods<"numbers"> = {
@@ -113,7 +113,8 @@ export const ofNumbers: Methods<"numbers"> = {
   insertNew: {
     kind: "number",
     input: (c) => [aNewNumber(c), aPacing(c), c.one([null, 1, 3])],
-    learn: (made, _, c) => learnNumber(made._tag === "Inserted" ? made.number : null, c),
+    learn: (numberInsertion, _, c) =>
+      learnNumber(numberInsertion._tag === "Inserted" ? numberInsertion.number : null, c),
   },
   get: { kind: "number", input: (c) => [...ofNumber(c)] },
   find: { kind: "number", input: (c) => [c.id("number")] },
@@ -186,7 +187,7 @@ export const ofNumbers: Methods<"numbers"> = {
     kind: "number",
     input: (c) => {
       const number = c.number()
-      return [c.workspaceOf(number), number.id, anAttempt(c, number.mode), c.claim()]
+      return [c.getWorkspaceId(number), number.id, anAttempt(c, number.mode), c.claim()]
     },
     learn: (outcome, [, numberId, attempt], c) => {
       if (outcome._tag === "Begun") c.side.learn("linking", { ...attempt, numberId })
@@ -196,27 +197,30 @@ export const ofNumbers: Methods<"numbers"> = {
   claimLinkings: {
     weight: 3,
     input: (c) => [{ ...c.lease(), ...c.shares(), owned: c.owned() }],
-    learn: (held, _, c) => {
-      for (const one of held) c.side.learn("heldLinking", one)
+    learn: (leased, _, c) => {
+      for (const one of leased) c.side.learn("heldLinking", one)
     },
   },
   renewLinkings: {
     input: (c) => {
-      const held = c.record<HeldAttempt>("heldLinking")
-      return [held === undefined ? [] : [{ id: held.attempt.id, lease: held.lease }], c.later()]
+      const leased = c.record<LeasedAttempt>("heldLinking")
+      return [
+        leased === undefined ? [] : [{ id: leased.attempt.id, lease: leased.lease }],
+        c.later(),
+      ]
     },
   },
   showLinking: {
     input: (c) => {
-      const { id, lease, number } = linkingOf(c)
+      const { id, lease, number } = chooseLinking(c)
       return [id, lease, aView(c), c.maybe(() => aCallback(c, number, c.url()))]
     },
   },
-  linkingTaken: { input: (c) => [linkingOf(c).id, c.now] },
+  isLinkingClaimed: { input: (c) => [chooseLinking(c).id, c.now] },
   linked: {
     kind: "number",
     input: (c) => {
-      const { id, number } = linkingOf(c)
+      const { id, number } = chooseLinking(c)
       const url = c.url()
       const reports = c.maybe(() => ({
         connected: aCallback(c, number, url),
@@ -225,9 +229,9 @@ export const ofNumbers: Methods<"numbers"> = {
       return [id, c.phone().slice(1), c.now, reports]
     },
   },
-  giveUpLinking: {
+  abandonLinking: {
     input: (c) => {
-      const { id, number } = linkingOf(c)
+      const { id, number } = chooseLinking(c)
       const callback = c.maybe(() => aCallback(c, number, c.url()))
       return [id, { at: c.now, reason: aReason(c) ?? "link_expired" }, callback]
     },

@@ -34,7 +34,7 @@ const aNewFile = (c: Chooser): Omit<MediaFile, "id"> => ({
 
 const ofFile = (c: Chooser) => {
   const file = c.record<MediaFile>("media")
-  return [c.workspaceOf(file), c.modeOf(file), file?.id ?? c.id<MediaId>("media")] as const
+  return [c.getWorkspaceId(file), c.getMode(file), file?.id ?? c.id<MediaId>("media")] as const
 }
 
 export const ofMedia: Methods<"media"> = {
@@ -42,8 +42,8 @@ export const ofMedia: Methods<"media"> = {
     weight: 4,
     kind: "media",
     input: (c) => [aNewFile(c), c.one([10_000, 1500])],
-    learn: (made, [file], c) => {
-      if (made._tag === "Reserved") c.side.learn("media", { ...file, id: made.id })
+    learn: (reservation, [file], c) => {
+      if (reservation._tag === "Reserved") c.side.learn("media", { ...file, id: reservation.id })
     },
   },
   commit: { weight: 5, input: (c) => [c.id("media"), c.claim(), c.now] },
@@ -62,8 +62,8 @@ export const ofMedia: Methods<"media"> = {
   attach: {
     kind: "media",
     input: (c) => [aNewFile(c), c.one([10_000, 1500])],
-    learn: (made, [file], c) => {
-      if (made._tag === "Reserved") c.side.learn("media", { ...file, id: made.id })
+    learn: (reservation, [file], c) => {
+      if (reservation._tag === "Reserved") c.side.learn("media", { ...file, id: reservation.id })
     },
   },
   detach: { weight: 1, input: (c) => [c.id("media")] },
@@ -115,8 +115,8 @@ export const ofNumberChecks: Methods<"numberChecks"> = {
         c.claim(),
       ]
     },
-    learn: (made, [check], c) => {
-      if (made._tag === "Made") c.side.learn("check", { ...check, id: made.id })
+    learn: (checkInsertion, [check], c) => {
+      if (checkInsertion._tag === "Made") c.side.learn("check", { ...check, id: checkInsertion.id })
     },
   },
   get: {
@@ -197,7 +197,8 @@ export const ofReminders: Methods<"reminders"> = {
       },
       c.claim(),
     ],
-    learn: (made, _, c) => learnReminder(c, made._tag === "Inserted" ? made.reminder : null),
+    learn: (reminderInsertion, _, c) =>
+      learnReminder(c, reminderInsertion._tag === "Inserted" ? reminderInsertion.reminder : null),
   },
   get: {
     weight: 4,
@@ -207,10 +208,11 @@ export const ofReminders: Methods<"reminders"> = {
   },
   toRun: { kind: "reminder", input: (c) => [...ofReminder(c)] },
   // Its text says to ignore the first two, and no answer shows the third.
-  made: {
+  created: {
     kind: "reminder",
     input: (c) => [c.id("reminder")],
-    compared: (made) => made && { ...made, nextRunAt: null, lastRun: null, revision: 1 },
+    compared: (reminder) =>
+      reminder && { ...reminder, nextRunAt: null, lastRun: null, revision: 1 },
   },
   list: {
     kind: "reminder",
@@ -333,11 +335,11 @@ export const ofBrowserSessions: Methods<"browserSessions"> = {
       c.side.learn("code", { codeHash })
     },
   },
-  links: { kind: "link", input: (c) => [c.workspaceOf(c.record("link")), c.page("link")] },
+  links: { kind: "link", input: (c) => [c.getWorkspaceId(c.record("link")), c.page("link")] },
   revokeLink: {
     input: (c) => {
       const link = c.record("link")
-      return [c.workspaceOf(link), (link?.id ?? unknownId) as SignInLinkId, c.now]
+      return [c.getWorkspaceId(link), (link?.id ?? unknownId) as SignInLinkId, c.now]
     },
   },
   forget: { weight: 1, input: (c) => [c.now, c.now - c.one([day, 0])] },

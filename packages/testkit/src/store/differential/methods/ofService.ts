@@ -1,10 +1,10 @@
 /** Live sessions and shards, news, figures, the lists of version 1, and the service as a whole. */
-import { figureStreams, shardOf, tallyFigures } from "@messaging-service/core"
+import { figureStreams, toShard, tallyFigures } from "@messaging-service/core"
 import type {
   Fence,
   FigureEntry,
   FigureStream,
-  HeldShard,
+  ShardLease,
   KeyChange,
   Message,
   NumberId,
@@ -29,16 +29,16 @@ const someKeys = (c: Chooser): ReadonlyArray<KeyChange> =>
   }))
 
 /** Of few, and of no number: stores may leave ids out, and so have other ones. */
-const aShard = (c: Chooser): Shard => shardOf(c.below(4) as NumberId)
+const aShard = (c: Chooser): Shard => toShard(c.below(4) as NumberId)
 
 const aFence = (c: Chooser): Fence =>
   c.maybe(() => {
-    const { shard, term } = c.record<HeldShard>("heldShard") ?? { shard: aShard(c), term: 1 }
+    const { shard, term } = c.record<ShardLease>("heldShard") ?? { shard: aShard(c), term: 1 }
     return { shard, term: term + (c.once(6) ? 1 : 0) }
   })
 
 /** They are taken in no order. */
-const inOrder = (held: ReadonlyArray<HeldShard>) => held.toSorted((a, b) => a.shard - b.shard)
+const inOrder = (leases: ReadonlyArray<ShardLease>) => leases.toSorted((a, b) => a.shard - b.shard)
 
 const someShards = (c: Chooser): ReadonlyArray<Shard> => [
   ...new Set([0, ...c.some(2, () => 0)].map(() => aShard(c))),
@@ -113,20 +113,20 @@ export const ofSessions: Methods<"sessions"> = {
   endWorkers: { weight: 1, input: (c) => [[{ id: c.id<WorkerId>("worker"), beat: c.below(3) }]] },
   takeShards: {
     input: (c) => [c.id("worker"), someShards(c)],
-    learn: (held, _, c) => {
-      for (const one of inOrder(held)) c.side.learn("heldShard", one)
+    learn: (leases, _, c) => {
+      for (const one of inOrder(leases)) c.side.learn("heldShard", one)
     },
     compared: inOrder,
   },
-  giveShards: {
+  releaseShards: {
     weight: 1,
     input: (c) => {
-      const held = c.record<HeldShard>("heldShard")
-      return [c.id("worker"), held === undefined ? [] : [held]]
+      const leases = c.record<ShardLease>("heldShard")
+      return [c.id("worker"), leases === undefined ? [] : [leases]]
     },
   },
   removeWorker: { weight: 1, input: (c) => [c.id("worker")] },
-  holderOf: { weight: 1, input: (c) => [aShard(c)] },
+  findOwner: { weight: 1, input: (c) => [aShard(c)] },
   holders: { weight: 1, input: () => [] },
 }
 
@@ -137,7 +137,7 @@ const passOverDeleted = (c: Chooser, id: WorkspaceId): void => {
 
 const ofMessage = (c: Chooser) => {
   const message = c.message()
-  return { workspaceId: c.workspaceOf(message), mode: c.modeOf(message) }
+  return { workspaceId: c.getWorkspaceId(message), mode: c.getMode(message) }
 }
 
 export const ofNews: Methods<"news"> = {
@@ -146,7 +146,7 @@ export const ofNews: Methods<"news"> = {
     kind: "message",
     compared: (ids) => new Set(ids),
     input: (c) => {
-      const workspaceId = c.workspaceOf(c.message())
+      const workspaceId = c.getWorkspaceId(c.message())
       passOverDeleted(c, workspaceId)
       const position = c.record("place")?.id ?? 0
       return [{ workspaceId, position, notBefore: c.now - c.one([day, hour]), limit: c.limit() }]
@@ -221,7 +221,7 @@ export const ofVersion1Lists: Methods<"version1Lists"> = {
     kind: "media",
     input: (c) => {
       const file = c.record("media")
-      const scope = { workspaceId: c.workspaceOf(file), mode: c.modeOf(file) }
+      const scope = { workspaceId: c.getWorkspaceId(file), mode: c.getMode(file) }
       return [scope, c.one([null, "image", "file"]), offsets(c)]
     },
   },
@@ -229,7 +229,7 @@ export const ofVersion1Lists: Methods<"version1Lists"> = {
     kind: "reminder",
     input: (c) => {
       const reminder = c.record("reminder")
-      return [{ workspaceId: c.workspaceOf(reminder), mode: c.modeOf(reminder) }, offsets(c)]
+      return [{ workspaceId: c.getWorkspaceId(reminder), mode: c.getMode(reminder) }, offsets(c)]
     },
   },
   checkResults: {
@@ -289,7 +289,7 @@ export const ofSystem: Methods<"system"> = {
   forgetProcesses: { weight: 1, input: (c) => [c.now - hour] },
   // Of the first epoch `hasAccepted` says nothing.
   epoch: { weight: 1, input: () => [], compared: ({ epoch }) => epoch },
-  beginEpoch: "Ids move on by a million: the topic of restores holds it.",
+  startEpoch: "Ids move on by a million: the topic of restores holds it.",
   heldCounts: { weight: 1, input: () => [] },
   listHeld: { weight: 1, kind: "message", input: (c) => [c.workspaceId(), c.page("message")] },
   heldMessages: {

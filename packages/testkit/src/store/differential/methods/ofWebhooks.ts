@@ -28,8 +28,8 @@ const someTypes = (c: Chooser) =>
 const ofEndpoint = (c: Chooser) => {
   const endpoint = c.record<WebhookEndpoint>("webhook")
   const scope: WebhookScope = {
-    workspaceId: c.workspaceOf(endpoint),
-    mode: c.once(3) ? null : c.modeOf(endpoint),
+    workspaceId: c.getWorkspaceId(endpoint),
+    mode: c.once(3) ? null : c.getMode(endpoint),
   }
   return [scope, endpoint?.id ?? c.id<WebhookId>("webhook")] as const
 }
@@ -70,10 +70,10 @@ const results = (c: Chooser): ReadonlyArray<DeliveryResult> => {
 }
 
 const learnDeliveries = (claimed: ReadonlyArray<ClaimedDelivery>, c: Chooser) => {
-  const placeOf = ({ eventId, secretSalt, url }: ClaimedDelivery) =>
+  const toSortKey = ({ eventId, secretSalt, url }: ClaimedDelivery) =>
     [eventId, url, secretSalt].join(" ")
   // Stores hand them out in orders of their own.
-  for (const one of claimed.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))) {
+  for (const one of claimed.toSorted((a, b) => (toSortKey(a) < toSortKey(b) ? -1 : 1))) {
     c.side.learn("claimedDelivery", one)
     c.side.learn("event", { id: 0, eventId: one.eventId })
   }
@@ -126,12 +126,12 @@ export const ofWebhooks: Methods<"webhooks"> = {
         c.claim(),
       ]
     },
-    learn: (made, _, c) => {
-      if (made._tag === "Inserted") c.side.learn("webhook", made.endpoint)
+    learn: (webhookInsertion, _, c) => {
+      if (webhookInsertion._tag === "Inserted") c.side.learn("webhook", webhookInsertion.endpoint)
     },
   },
   get: { kind: "webhook", input: (c) => [...ofEndpoint(c)] },
-  made: { weight: 1, kind: "webhook", input: (c) => [c.id("webhook")] },
+  created: { weight: 1, kind: "webhook", input: (c) => [c.id("webhook")] },
   list: { kind: "webhook", input: (c) => [ofEndpoint(c)[0], c.once(2)] },
   rotate: {
     kind: "webhook",
@@ -177,7 +177,7 @@ export const ofWebhooks: Methods<"webhooks"> = {
   },
   callbackAttempts: {
     kind: "callbackAttempt",
-    input: (c) => [c.workspaceOf(c.number()), c.page("callbackAttempt")],
+    input: (c) => [c.getWorkspaceId(c.number()), c.page("callbackAttempt")],
   },
   forgetAttempts: "The latest may stay, as each store likes.",
   claimDeliveries: {

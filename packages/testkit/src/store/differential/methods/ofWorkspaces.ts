@@ -47,11 +47,11 @@ const aChange = (c: Chooser) =>
     { demo: c.once(2), apiV2Enabled: c.once(2) },
   ])
 
-const hashOf = (c: Chooser): string =>
+const toHash = (c: Chooser): string =>
   c.record<{ readonly hash: string }>("issued")?.hash ?? "0".repeat(64)
 
 const aUse = (c: Chooser) => ({
-  hash: hashOf(c),
+  hash: toHash(c),
   now: c.now,
   minuteStart: minuteStart(c.now),
   clientAddress: c.one([null, "192.0.2.1", "2001:db8::1"]),
@@ -113,7 +113,7 @@ export const ofWorkspaces: Methods<"workspaces"> = {
       {
         ...aUse(c),
         workspaceId: c.maybe(() =>
-          c.workspaceOf(c.record<{ readonly key: unknown }>("issued")?.key),
+          c.getWorkspaceId(c.record<{ readonly key: unknown }>("issued")?.key),
         ),
       },
     ],
@@ -147,7 +147,7 @@ export const ofWorkspaces: Methods<"workspaces"> = {
     kind: "key",
     input: (c) => {
       const key = c.record("key")
-      return [c.workspaceOf(key), (key?.id ?? unknownId) as KeyId, c.now]
+      return [c.getWorkspaceId(key), (key?.id ?? unknownId) as KeyId, c.now]
     },
   },
   insertContact: {
@@ -173,7 +173,7 @@ export const ofWorkspaces: Methods<"workspaces"> = {
   deleteContact: {
     input: (c) => {
       const contact = c.record("contact")
-      return [c.workspaceOf(contact), (contact?.id ?? unknownId) as ContactId]
+      return [c.getWorkspaceId(contact), (contact?.id ?? unknownId) as ContactId]
     },
   },
   callbackSalt: { weight: 1, input: (c) => [c.workspaceId()] },

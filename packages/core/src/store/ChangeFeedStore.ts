@@ -3,19 +3,25 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { MessageId, WorkspaceId } from "../model/Ids.ts"
 
-export const newsTopics = ["messages", "numbers", "webhooks", "reminders", "number_checks"] as const
+export const changeFeedTopics = [
+  "messages",
+  "numbers",
+  "webhooks",
+  "reminders",
+  "number_checks",
+] as const
 
-export type NewsTopic = (typeof newsTopics)[number]
+export type ChangeFeedTopic = (typeof changeFeedTopics)[number]
 
 /** A record of a viewed workspace. It has changed when its mark has. */
-export interface NewsMark {
+export interface ChangeFeedMark {
   readonly workspaceId: WorkspaceId
-  readonly topic: NewsTopic
+  readonly topic: ChangeFeedTopic
   readonly id: number
   readonly mark: string
 }
 
-export interface NewsMarkLimits {
+export interface ChangeFeedMarkLimits {
   /** The newest messages and number checks of each mode; older messages have events. */
   readonly recent: number
   /** Numbers, endpoints, and reminders of each mode. */
@@ -31,12 +37,12 @@ export interface ChangedMessagesQuery {
   readonly limit: number
 }
 
-export interface NewsStore {
+export interface ChangeFeedStore {
   /** The marks of these workspaces. */
   marks(
     workspaces: ReadonlyArray<WorkspaceId>,
-    limits: NewsMarkLimits,
-  ): Effect.Effect<ReadonlyArray<NewsMark>, StoreUnavailable>
+    limits: ChangeFeedMarkLimits,
+  ): Effect.Effect<ReadonlyArray<ChangeFeedMark>, StoreUnavailable>
   /**
    * Messages with an event after the position, and those accepted after the event at it; from each
    * kind the newest `limit`.
@@ -46,18 +52,18 @@ export interface NewsStore {
   ): Effect.Effect<ReadonlyArray<MessageId>, StoreUnavailable>
 }
 
-export const markLimits: NewsMarkLimits = { recent: 50, most: 1000 }
+export const markLimits: ChangeFeedMarkLimits = { recent: 50, most: 1000 }
 
 /** The topics whose lists are whole: a record that is gone from them was deleted. */
-const wholeTopics: ReadonlySet<NewsTopic> = new Set(["numbers", "webhooks", "reminders"])
+const wholeTopics: ReadonlySet<ChangeFeedTopic> = new Set(["numbers", "webhooks", "reminders"])
 
 /** Ids by topic that differ; null where too many records are new to name them. */
 export const changedMarks = (
-  before: ReadonlyMap<string, NewsMark>,
-  after: ReadonlyMap<string, NewsMark>,
-): ReadonlyMap<NewsTopic, ReadonlyArray<number> | null> => {
-  const changed = new Map<NewsTopic, Array<number>>()
-  const add = ({ id, topic }: NewsMark) => {
+  before: ReadonlyMap<string, ChangeFeedMark>,
+  after: ReadonlyMap<string, ChangeFeedMark>,
+): ReadonlyMap<ChangeFeedTopic, ReadonlyArray<number> | null> => {
+  const changed = new Map<ChangeFeedTopic, Array<number>>()
+  const add = ({ id, topic }: ChangeFeedMark) => {
     const ids = changed.get(topic) ?? []
     changed.set(topic, ids)
     ids.push(id)
@@ -67,7 +73,7 @@ export const changedMarks = (
     if (wholeTopics.has(mark.topic) && !after.has(name)) add(mark)
   }
   // Of so many recent records one may have come and gone from the list between two looks.
-  const isOverrun = (topic: NewsTopic, count: number) =>
+  const isOverrun = (topic: ChangeFeedTopic, count: number) =>
     !wholeTopics.has(topic) && count >= markLimits.recent
   return new Map(
     [...changed].map(([topic, ids]) => [topic, isOverrun(topic, ids.length) ? null : ids]),

@@ -6,25 +6,25 @@ import { listen } from "@messaging-service/node/process"
 import { processes } from "@messaging-service/testkit"
 import { Context, Effect, Fiber, Latch, Layer } from "effect"
 import { createHash, randomBytes } from "node:crypto"
-import { Doors, errorOf } from "../Doors.ts"
+import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { HttpOptions, httpApp, webHandler } from "../../src/index.ts"
 import type { HttpServices } from "../../src/index.ts"
-import { aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { aNumber, aWorkspace, expectBody, operate } from "../Records.ts"
+import type { Created } from "../Records.ts"
 import { defaultSettings, layerService, operatorToken } from "../Service.ts"
 import { openEvents } from "./eventStream.ts"
 import type { EventReader } from "./eventStream.ts"
 import { aSession } from "./sessionCookies.ts"
 
-const pathOf = ({ id }: Made) => `/admin/v1/events?workspace_id=${id}`
+const toPath = ({ id }: Created) => `/admin/v1/events?workspace_id=${id}`
 
 const asOperator = { authorization: `Bearer ${operatorToken}` }
 
 /** A stream that closes with the test. */
-const aStream = (workspace: Made, headers: Readonly<Record<string, string>> = asOperator) =>
+const aStream = (workspace: Created, headers: Readonly<Record<string, string>> = asOperator) =>
   Effect.acquireRelease(
-    Effect.flatMap(Doors, ({ port }) =>
-      Effect.promise(() => openEvents(port, pathOf(workspace), headers)),
+    Effect.flatMap(HttpTestClients, ({ port }) =>
+      Effect.promise(() => openEvents(port, toPath(workspace), headers)),
     ),
     (reader) => Effect.sync(reader.close),
   )
@@ -32,19 +32,19 @@ const aStream = (workspace: Made, headers: Readonly<Record<string, string>> = as
 const until = (reader: EventReader, isReached: (reader: EventReader) => boolean) =>
   Effect.promise(() => reader.until(isReached))
 
-const told = (event: string, id: number) => (reader: EventReader) =>
+const hasReceived = (event: string, id: number) => (reader: EventReader) =>
   reader.frames().some((frame) => frame.event === event && frame.data.ids?.includes(id) === true)
 
-const hasBegun = (reader: EventReader) => reader.frames().length > 0
+const hasStarted = (reader: EventReader) => reader.frames().length > 0
 
-const aMessage = (workspace: Made) =>
+const aMessage = (workspace: Created) =>
   Effect.map(
     operate({
       method: "POST",
       path: `/admin/v1/workspaces/${workspace.id}/messages`,
       json: { to: { phone: "+15550001234" }, text: "Hello", send_at: "2999-01-31T09:00:00Z" },
     }),
-    (answer) => bodyOf<Made>(answer, 202),
+    (answer) => expectBody<Created>(answer, 202),
   )
 
 /** Waiting passes ten times as fast. */
@@ -70,19 +70,19 @@ describe("news of a workspace", () => {
           "cache-control": "no-store",
           "x-accel-buffering": "no",
         })
-        yield* until(reader, hasBegun)
+        yield* until(reader, hasStarted)
         assert.match(
           reader.text(),
           /^retry: 2000\n\nevent: clock\nid: \d+\ndata: {"now":"1970-01-01T00:00:00Z"}\n\n$/,
         )
         const { id } = yield* aMessage(workspace)
-        yield* until(reader, told("messages", id))
-        yield* until(reader, told("simulator", id))
+        yield* until(reader, hasReceived("messages", id))
+        yield* until(reader, hasReceived("simulator", id))
         yield* operate({
           method: "POST",
           path: `/admin/v1/workspaces/${workspace.id}/numbers/${number.id}/pause`,
         })
-        yield* until(reader, told("numbers", number.id))
+        yield* until(reader, hasReceived("numbers", number.id))
         yield* until(reader, ({ text }) => text().includes(":\n\n"))
         for (const { data } of reader.frames()) assert.isAtMost(data.ids?.length ?? 0, 50)
       }),
@@ -93,12 +93,12 @@ describe("news of a workspace", () => {
         const workspace = yield* aWorkspace()
         yield* aNumber(workspace)
         const reader = yield* aStream(workspace)
-        yield* until(reader, hasBegun)
+        yield* until(reader, hasStarted)
         const last = reader.frames().at(-1)?.id ?? 0
         reader.close()
         const { id } = yield* aMessage(workspace)
         const back = yield* aStream(workspace, { ...asOperator, "last-event-id": String(last) })
-        yield* until(back, told("messages", id))
+        yield* until(back, hasReceived("messages", id))
         const numbers = back.frames().find(({ event }) => event === "numbers")
         assert.deepStrictEqual(numbers?.data, { ids: [] })
       }),
@@ -110,19 +110,19 @@ describe("news of a workspace", () => {
         yield* aNumber(own)
         const cookie = yield* aSession("member", own.id)
         const reader = yield* aStream(own, { cookie })
-        yield* until(reader, hasBegun)
+        yield* until(reader, hasStarted)
         const { id } = yield* aMessage(own)
-        yield* until(reader, told("messages", id))
-        assert.isFalse(told("simulator", id)(reader))
+        yield* until(reader, hasReceived("messages", id))
+        assert.isFalse(hasReceived("simulator", id)(reader))
         assert.strictEqual((yield* aStream(other, { cookie })).status, 404)
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         for (const query of ["", "?workspace_id=1&workspace_id=2", "?workspace_id=1&x=1"]) {
           const answer = yield* socket.call({
             path: `/admin/v1/events${query}`,
             token: operatorToken,
           })
           assert.strictEqual(answer.status, 400, query)
-          assert.strictEqual(errorOf(answer).code, "validation_failed")
+          assert.strictEqual(errorBody(answer).code, "validation_failed")
         }
       }),
     )
@@ -144,11 +144,11 @@ describe("news of a workspace", () => {
         })
         // A HEAD keeps nothing.
         const others = yield* aSession("owner", workspace.id)
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         for (let count = 0; count < 6; count++) {
           const head = yield* socket.call({
             method: "HEAD",
-            path: pathOf(workspace),
+            path: toPath(workspace),
             headers: [["cookie", others]],
           })
           assert.strictEqual(head.status, 200)
@@ -183,7 +183,7 @@ describe("news of a workspace", () => {
         ]
         const reader = yield* aStream(workspace, { cookie })
         const other = yield* aStream(workspace, { cookie: others })
-        const { socket } = yield* Doors
+        const { socket } = yield* HttpTestClients
         const headers = [
           ["cookie", cookie],
           ["sec-fetch-site", "same-origin"],
@@ -204,7 +204,7 @@ describe("news of a workspace", () => {
           stopping: closing.await,
         })
         const open = () =>
-          handler(new Request(`http://service.test${pathOf(workspace)}`, { headers: asOperator }))
+          handler(new Request(`http://service.test${toPath(workspace)}`, { headers: asOperator }))
         const bodies: Array<ReadableStreamDefaultReader<Uint8Array>> = []
         for (let count = 0; count < 4; count++) {
           const response = yield* Effect.promise(open)
@@ -261,14 +261,14 @@ describe("news of a workspace", () => {
           const cookie = `messaging-${cookieSuffix}=${id}`
           for (let stream = 0; stream < 4; stream++) {
             readers.push(
-              yield* Effect.promise(() => openEvents(port, pathOf(workspace), { cookie })),
+              yield* Effect.promise(() => openEvents(port, toPath(workspace), { cookie })),
             )
           }
         }
         assert.lengthOf(readers, 200)
         for (const reader of readers) {
           assert.strictEqual(reader.status, 200)
-          yield* until(reader, hasBegun)
+          yield* until(reader, hasStarted)
         }
         // Less than it waits for requests that do not end.
         const stopped = Effect.as(Fiber.interrupt(serving), true)

@@ -45,25 +45,25 @@ export interface ErrorBody {
   readonly [detail: string]: unknown
 }
 
-export const errorOf = (answer: Answer): ErrorBody =>
+export const errorBody = (answer: Answer): ErrorBody =>
   (answer.body as { readonly error: ErrorBody }).error
 
-export interface Door {
+export interface HttpTestClient {
   readonly name: "a socket" | "the web handler"
   readonly call: (call: Call) => Effect.Effect<Answer>
 }
 
-export class Doors extends Context.Service<
-  Doors,
+export class HttpTestClients extends Context.Service<
+  HttpTestClients,
   {
-    readonly socket: Door
-    readonly web: Door
+    readonly socket: HttpTestClient
+    readonly web: HttpTestClient
     readonly port: number
   }
 >()("test/Doors") {
   static readonly layer = (settings: HttpSettings) =>
     Layer.effect(
-      Doors,
+      HttpTestClients,
       Effect.gen(function* () {
         const { address } = yield* HttpServer.HttpServer
         const port = "port" in address ? address.port : 0
@@ -72,7 +72,7 @@ export class Doors extends Context.Service<
           Effect.sync(() => toWebHandler(Layer.succeedContext(services), settings)),
           ({ dispose }) => Effect.promise(dispose),
         )
-        return Doors.of({
+        return HttpTestClients.of({
           port,
           socket: {
             name: "a socket",
@@ -87,7 +87,7 @@ export class Doors extends Context.Service<
     )
 }
 
-const headersOf = ({
+const getHeaders = ({
   headers = [],
   json,
   token,
@@ -97,12 +97,12 @@ const headersOf = ({
   ...headers,
 ]
 
-const bytesOf = ({ body, json }: Call): Uint8Array | undefined => {
+const encodeBody = ({ body, json }: Call): Uint8Array | undefined => {
   if (json !== undefined) return new TextEncoder().encode(JSON.stringify(json))
   return typeof body === "string" ? new TextEncoder().encode(body) : body
 }
 
-const answerOf = (status: number, headers: Record<string, string>, text: string): Answer => ({
+const toAnswer = (status: number, headers: Record<string, string>, text: string): Answer => ({
   status,
   headers,
   text,
@@ -112,7 +112,7 @@ const answerOf = (status: number, headers: Record<string, string>, text: string)
 
 const overSocket = (port: number, call: Call, signal: AbortSignal): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const bytes = bytesOf(call)
+    const bytes = encodeBody(call)
     const framing =
       bytes === undefined
         ? []
@@ -126,7 +126,7 @@ const overSocket = (port: number, call: Call, signal: AbortSignal): Promise<Answ
       path: call.path,
       agent: false,
       signal,
-      headers: ["host", "127.0.0.1", ...framing, ...headersOf(call).flat()],
+      headers: ["host", "127.0.0.1", ...framing, ...getHeaders(call).flat()],
     })
     outgoing.on("response", (incoming) => {
       const chunks: Array<Uint8Array> = []
@@ -134,7 +134,7 @@ const overSocket = (port: number, call: Call, signal: AbortSignal): Promise<Answ
       incoming.on("end", () => {
         const headers: Record<string, string> = {}
         for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value)
-        resolve(answerOf(incoming.statusCode ?? 0, headers, Buffer.concat(chunks).toString()))
+        resolve(toAnswer(incoming.statusCode ?? 0, headers, Buffer.concat(chunks).toString()))
       })
       incoming.on("error", reject)
     })
@@ -159,9 +159,9 @@ const overWeb = async (
   handler: (request: Request) => Promise<Response>,
   call: Call,
 ): Promise<Answer> => {
-  const bytes = call.pieces === undefined ? bytesOf(call) : Buffer.concat(call.pieces)
+  const bytes = call.pieces === undefined ? encodeBody(call) : Buffer.concat(call.pieces)
   const headers = new Headers()
-  for (const [name, value] of headersOf(call)) headers.append(name, value)
+  for (const [name, value] of getHeaders(call)) headers.append(name, value)
   if (bytes !== undefined && call.chunked !== true) {
     headers.set("content-length", String(bytes.length))
   }
@@ -174,5 +174,5 @@ const overWeb = async (
         : { body: streamed(call.pieces ?? inPieces(bytes)), duplex: "half" }),
     } as RequestInit),
   )
-  return answerOf(response.status, Object.fromEntries(response.headers), await response.text())
+  return toAnswer(response.status, Object.fromEntries(response.headers), await response.text())
 }

@@ -6,12 +6,12 @@ import {
   parseId,
   refuse,
   sleepInRealTime as sleep,
-  WorkspaceNews,
+  WorkspaceChangeFeed,
   Workspaces,
 } from "@messaging-service/core"
-import type { News, Refusal, WorkspaceId } from "@messaging-service/core"
+import type { ChangeFeed, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Redacted, Result, Schema, Stream } from "effect"
-import { bodyOf, EventStream } from "../Entry.ts"
+import { jsonBody, EventStream } from "../Entry.ts"
 import type { HttpSettings } from "../HttpOptions.ts"
 import { parseQuery } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
@@ -39,7 +39,7 @@ const chunked = (ids: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number
   ids.length <= idsMax ? [ids] : [ids.slice(0, idsMax), ...chunked(ids.slice(idsMax))]
 
 /** The events that tell the news. A simulated phone may have got whatever message changed. */
-const framesOf = ({ changes, now, position }: News, isSimulated: boolean): string => {
+const toFrames = ({ changes, now, position }: ChangeFeed, isSimulated: boolean): string => {
   const frames = now === null ? [] : [frame("clock", position, { now: formatInstant(now) })]
   for (const [topic, ids] of changes) {
     const names = topic === "messages" && isSimulated ? [topic, "simulator"] : [topic]
@@ -70,15 +70,15 @@ const sessionEnds = (
 const comments = Stream.fromEffectRepeat(Effect.as(sleep(commentMillis), ":\n\n"))
 
 /** The bytes of a stream, until `ends`. */
-const bytesOf = (
-  news: Stream.Stream<News>,
+const encodeFrames = (
+  changeFeed: Stream.Stream<ChangeFeed>,
   isSimulated: boolean,
   ends: Effect.Effect<void>,
 ): Stream.Stream<Uint8Array> =>
   Stream.make(`retry: ${reconnectMillis}\n\n`).pipe(
     Stream.concat(
       Stream.merge(
-        Stream.map(news, (one) => framesOf(one, isSimulated)),
+        Stream.map(changeFeed, (one) => toFrames(one, isSimulated)),
         comments,
       ),
     ),
@@ -144,7 +144,7 @@ id: 4712
 data: {"ids":[17]}
 `
 
-export const newsRoutes = ({
+export const changeFeedRoutes = ({
   emulator,
   operatorToken,
   stopping = Effect.never,
@@ -159,12 +159,12 @@ export const newsRoutes = ({
     workspaceInQuery: true,
     success: "Events, until the session ends or the service stops.",
     contentType: "text/event-stream",
-    answer: bodyOf(EventsJson, example),
+    answer: jsonBody(EventsJson, example),
     refused: ["workspace_not_found", "rate_limited"],
     handler: Effect.fnUntraced(function* streamNews({ admitted, incoming }) {
       const id = yield* Effect.fromResult(workspaceOfQuery(incoming))
       const workspace = yield* (yield* Workspaces).get(id)
-      const news = yield* WorkspaceNews
+      const changeFeed = yield* WorkspaceChangeFeed
       const sessions = yield* BrowserSessions
       incoming.answerHeaders["x-accel-buffering"] = "no"
       const query = {
@@ -175,7 +175,7 @@ export const newsRoutes = ({
       const ends = Effect.raceFirst(stopping, sessionEnds(sessions, admitted, operatorToken))
       const isSimulated = emulator !== null && admitted.kind === "operator"
       return new EventStream(
-        Effect.map(news.open(query), (stream) => bytesOf(stream, isSimulated, ends)),
+        Effect.map(changeFeed.open(query), (stream) => encodeFrames(stream, isSimulated, ends)),
       )
     }),
   }),

@@ -14,8 +14,8 @@ import { Store } from "../store/Store.ts"
 import { RealTime, sleep } from "../model/Time.ts"
 import type { Outbox } from "../store/WebhookStore.ts"
 import { EventFeed } from "./EventFeed.ts"
-import { changedMarks, markLimits, newsTopics } from "../store/NewsStore.ts"
-import type { NewsMark, NewsStore, NewsTopic } from "../store/NewsStore.ts"
+import { changedMarks, markLimits, changeFeedTopics } from "../store/ChangeFeedStore.ts"
+import type { ChangeFeedMark, ChangeFeedStore, ChangeFeedTopic } from "../store/ChangeFeedStore.ts"
 
 /** How often a process looks, in real milliseconds. */
 const lookMillis = 1000
@@ -36,24 +36,24 @@ const pendingIdsMax = 1000
 const resumableMillis = 60 * 60 * 1000
 
 /** What a viewer is told at once. */
-export interface News {
+export interface ChangeFeed {
   /** Position of the outbox: a viewer that continues after it misses nothing of the last hour. */
   readonly position: number
   /** Ids by topic; empty when anything of the topic may have changed. */
-  readonly changes: ReadonlyArray<readonly [topic: NewsTopic, ids: ReadonlyArray<number>]>
+  readonly changes: ReadonlyArray<readonly [topic: ChangeFeedTopic, ids: ReadonlyArray<number>]>
   /** The service's time: at the start, each minute, and when it was moved; else null. */
   readonly now: number | null
 }
 
 /** One reader. It holds what it has not been told yet, so a slow one takes no more and no less. */
 class Viewer {
-  readonly #changes = new Map<NewsTopic, Set<number> | null>()
+  readonly #changes = new Map<ChangeFeedTopic, Set<number> | null>()
   readonly #latch = Latch.makeUnsafe(false)
   #now: number | null = null
   #position = 0
 
   /** Null ids: anything of the topic. */
-  note(topic: NewsTopic, ids: Iterable<number> | null): void {
+  note(topic: ChangeFeedTopic, ids: Iterable<number> | null): void {
     const pending = this.#changes.get(topic)
     if (pending === null) return
     if (ids === null) this.#changes.set(topic, null)
@@ -69,25 +69,25 @@ class Viewer {
   }
 
   /** Passes on what was noted. */
-  tell(position: number): void {
+  notify(position: number): void {
     this.#position = position
     if (this.#changes.size > 0 || this.#now !== null) this.#latch.openUnsafe()
   }
 
   /** Waits for news. */
-  readonly take: Effect.Effect<News> = Effect.suspend(() =>
+  readonly take: Effect.Effect<ChangeFeed> = Effect.suspend(() =>
     Effect.map(this.#latch.await, () => {
       this.#latch.closeUnsafe()
       const changes = [...this.#changes].map(([topic, ids]) => [topic, [...(ids ?? [])]] as const)
-      const news = { position: this.#position, changes, now: this.#now }
+      const changeFeed = { position: this.#position, changes, now: this.#now }
       this.#changes.clear()
       this.#now = null
-      return news
+      return changeFeed
     }),
   )
 }
 
-type Marks = ReadonlyMap<string, NewsMark>
+type Marks = ReadonlyMap<string, ChangeFeedMark>
 
 /** A workspace with viewers. */
 interface Viewed {
@@ -95,11 +95,11 @@ interface Viewed {
   marks: Marks
 }
 
-const markMap = (marks: ReadonlyArray<NewsMark>): Marks =>
+const markMap = (marks: ReadonlyArray<ChangeFeedMark>): Marks =>
   new Map(marks.map((mark) => [`${mark.topic} ${mark.id}`, mark]))
 
 /** A viewer that opens a stream. */
-export interface NewsQuery {
+export interface ChangeFeedQuery {
   readonly workspaceId: WorkspaceId
   /** Who holds the stream: a session's id, or the same text for all who have the token. */
   readonly holder: string
@@ -115,8 +115,8 @@ const tooManyStreams = refuse("rate_limited", {
 const noRoom = refuse("service_unavailable", { retryAfter: 5 })
 
 /** The looks of a process, while it has viewers. */
-interface Looks {
-  readonly store: NewsStore
+interface FeedState {
+  readonly store: ChangeFeedStore
   readonly outbox: Outbox
   /** Viewers join between two looks. */
   readonly turn: Semaphore.Semaphore
@@ -129,23 +129,23 @@ interface Looks {
   count: number
 }
 
-const viewersOf = ({ viewed }: Looks): ReadonlyArray<Viewer> =>
+const getViewers = ({ viewed }: FeedState): ReadonlyArray<Viewer> =>
   [...viewed.values()].flatMap(({ viewers }) => [...viewers])
 
-const readEvents = Effect.fnUntraced(function* readEvents(looks: Looks) {
+const readEvents = Effect.fnUntraced(function* readEvents(feed: FeedState) {
   for (;;) {
-    const events = yield* looks.outbox.readEvents(looks.position ?? 0, batch)
+    const events = yield* feed.outbox.readEvents(feed.position ?? 0, batch)
     for (const { id, messageId, workspaceId } of events) {
-      for (const viewer of looks.viewed.get(workspaceId)?.viewers ?? []) {
+      for (const viewer of feed.viewed.get(workspaceId)?.viewers ?? []) {
         viewer.note("messages", [messageId])
       }
-      looks.position = id
+      feed.position = id
     }
     if (events.length < batch) return
   }
 })
 
-const readMarks = Effect.fnUntraced(function* readMarks({ store, viewed }: Looks) {
+const readMarks = Effect.fnUntraced(function* readMarks({ store, viewed }: FeedState) {
   const marks = yield* store.marks([...viewed.keys()], markLimits)
   const found = Map.groupBy(marks, ({ workspaceId }) => workspaceId)
   for (const [workspaceId, one] of viewed) {
@@ -157,45 +157,45 @@ const readMarks = Effect.fnUntraced(function* readMarks({ store, viewed }: Looks
   }
 })
 
-const readClock = Effect.fnUntraced(function* readClock(looks: Looks) {
+const readClock = Effect.fnUntraced(function* readClock(feed: FeedState) {
   const { systemMillis } = yield* RealTime
   const now = yield* Clock.currentTimeMillis
   const ahead = now - (yield* systemMillis)
-  const isMoved = Math.abs(ahead - (looks.clockOffset ?? ahead)) > clockDriftMillis
-  looks.clockOffset = ahead
-  looks.count++
-  if (!isMoved && looks.count % looksPerClock !== 0) return
-  for (const viewer of viewersOf(looks)) viewer.noteClock(now)
+  const isMoved = Math.abs(ahead - (feed.clockOffset ?? ahead)) > clockDriftMillis
+  feed.clockOffset = ahead
+  feed.count++
+  if (!isMoved && feed.count % looksPerClock !== 0) return
+  for (const viewer of getViewers(feed)) viewer.noteClock(now)
 })
 
-const look = (looks: Looks): Effect.Effect<void> =>
-  Effect.all([readClock(looks), readEvents(looks), readMarks(looks)], { discard: true }).pipe(
+const refresh = (feed: FeedState): Effect.Effect<void> =>
+  Effect.all([readClock(feed), readEvents(feed), readMarks(feed)], { discard: true }).pipe(
     Effect.catchCause((cause) => logFailure("news are read later", cause)),
     Effect.andThen(
       Effect.sync(() => {
-        for (const viewer of viewersOf(looks)) viewer.tell(looks.position ?? 0)
+        for (const viewer of getViewers(feed)) viewer.notify(feed.position ?? 0)
       }),
     ),
-    looks.turn.withPermit,
+    feed.turn.withPermit,
   )
 
-const leave = (looks: Looks, workspaceId: WorkspaceId, viewer: Viewer): void => {
-  const { viewed } = looks
+const leave = (feed: FeedState, workspaceId: WorkspaceId, viewer: Viewer): void => {
+  const { viewed } = feed
   const one = viewed.get(workspaceId)
   one?.viewers.delete(viewer)
   if (one?.viewers.size === 0) viewed.delete(workspaceId)
   if (viewed.size > 0) return
-  looks.running?.interruptUnsafe()
-  looks.running = null
-  looks.position = null
-  looks.clockOffset = null
+  feed.running?.interruptUnsafe()
+  feed.running = null
+  feed.position = null
+  feed.clockOffset = null
 }
 
-const makeLooks = Effect.gen(function* makeLooks() {
+const makeFeed = Effect.gen(function* makeFeed() {
   const { news: store, webhooks: outbox } = yield* Store
   const feed = yield* EventFeed
   const scope = yield* Effect.scope
-  const looks: Looks = {
+  const looks: FeedState = {
     store,
     outbox,
     turn: Semaphore.makeUnsafe(1),
@@ -205,7 +205,9 @@ const makeLooks = Effect.gen(function* makeLooks() {
     clockOffset: null,
     count: 0,
   }
-  const run: Effect.Effect<never> = Effect.forever(Effect.andThen(sleep(lookMillis), look(looks)))
+  const run: Effect.Effect<never> = Effect.forever(
+    Effect.andThen(sleep(lookMillis), refresh(looks)),
+  )
 
   return {
     /** Adds the viewer until the scope closes: it hears of what changes from now on. */
@@ -228,8 +230,8 @@ const makeLooks = Effect.gen(function* makeLooks() {
   }
 })
 
-export class WorkspaceNews extends Context.Service<
-  WorkspaceNews,
+export class WorkspaceChangeFeed extends Context.Service<
+  WorkspaceChangeFeed,
   {
     /**
      * Opens a stream until the scope closes; nobody ends it before. It begins with the time, and with
@@ -237,19 +239,19 @@ export class WorkspaceNews extends Context.Service<
      * holder, or the process, has too many.
      */
     open(
-      query: NewsQuery,
+      query: ChangeFeedQuery,
     ): Effect.Effect<
-      Stream.Stream<News>,
+      Stream.Stream<ChangeFeed>,
       Failure<"rate_limited" | "service_unavailable">,
       Scope.Scope
     >
   }
->()("core/WorkspaceNews") {
+>()("core/WorkspaceChangeFeed") {
   static readonly layer = Layer.effect(
-    WorkspaceNews,
+    WorkspaceChangeFeed,
     Effect.gen(function* make() {
       const { news: store } = yield* Store
-      const { join } = yield* makeLooks
+      const { join } = yield* makeFeed
       const takeRoom = makeScopedBulkhead<string, typeof tooManyStreams, typeof noRoom>(
         sharedLimits.eventStreams,
         { shareUsed: tooManyStreams, full: noRoom },
@@ -267,18 +269,18 @@ export class WorkspaceNews extends Context.Service<
         const ids = yield* store.changedMessages(query)
         viewer.note("messages", ids.length >= limit ? null : ids)
         // No position tells what else changed.
-        for (const topic of newsTopics) if (topic !== "messages") viewer.note(topic, null)
+        for (const topic of changeFeedTopics) if (topic !== "messages") viewer.note(topic, null)
       })
 
-      return WorkspaceNews.of({
-        open: Effect.fn("WorkspaceNews.open")(function* open({ after, holder, workspaceId }) {
+      return WorkspaceChangeFeed.of({
+        open: Effect.fn("WorkspaceChangeFeed.open")(function* open({ after, holder, workspaceId }) {
           yield* takeRoom(holder)
           const viewer = new Viewer()
           const position = yield* join(workspaceId, viewer)
           const now = yield* Clock.currentTimeMillis
           if (after !== null) yield* noteMissed(viewer, workspaceId, after, now)
           viewer.noteClock(now)
-          viewer.tell(position)
+          viewer.notify(position)
           return Stream.fromEffectRepeat(viewer.take)
         }),
       })

@@ -22,25 +22,25 @@ const isOurs = (path: string) =>
  * The directory of that name, which `make` fills if it does not exist; a rename makes it appear
  * complete or not at all. The name contains the version of the files.
  */
-export const madeOnce = Effect.fnUntraced(function* <E>(
+export const makeOnce = Effect.fnUntraced(function* <E>(
   name: string,
   make: (directory: string) => Effect.Effect<unknown, E>,
 ) {
   const shared = join(tmpdir(), name)
   if (yield* isOurs(shared)) return shared
-  const making = yield* Effect.promise(() => mkdtemp(`${shared}-`))
-  const remove = Effect.promise(() => rm(making, { recursive: true, force: true }))
-  yield* Effect.onError(make(making), () => remove)
+  const creating = yield* Effect.promise(() => mkdtemp(`${shared}-`))
+  const remove = Effect.promise(() => rm(creating, { recursive: true, force: true }))
+  yield* Effect.onError(make(creating), () => remove)
   // `mkdtemp` creates a directory that only its owner enters.
-  yield* Effect.promise(() => chmod(making, 0o755))
+  yield* Effect.promise(() => chmod(creating, 0o755))
   const isFirst = yield* Effect.promise(() =>
-    rename(making, shared).then(
+    rename(creating, shared).then(
       () => true,
       () => false,
     ),
   )
   // Another process may have been faster, and its files are as good.
-  if (!isFirst && !(yield* isOurs(shared))) return making
+  if (!isFirst && !(yield* isOurs(shared))) return creating
   if (!isFirst) yield* remove
   return shared
 })
@@ -60,14 +60,14 @@ export const versionIn = (directory: string): Effect.Effect<string> =>
 export const putEmbeddedDatabase = Effect.fnUntraced(function* (pglite: string, directory: string) {
   const installed = dirname(pglite)
   const version = yield* versionIn(join(installed, ".."))
-  const made = yield* madeOnce(`embedded-pglite-${version}-database`, (making) =>
+  const created = yield* makeOnce(`embedded-pglite-${version}-database`, (creating) =>
     Effect.promise(async () => {
       const { PGlite } = await import(pathToFileURL(join(installed, "index.js")).href)
-      const database = await PGlite.create(join(making, "data"))
+      const database = await PGlite.create(join(creating, "data"))
       await database.close()
     }),
   )
-  yield* Effect.promise(() => cp(join(made, "data"), directory, { recursive: true }))
+  yield* Effect.promise(() => cp(join(created, "data"), directory, { recursive: true }))
 })
 
 /**

@@ -1,12 +1,12 @@
 /** `NewsStore` in memory. */
 import type {
-  NewsMark,
-  NewsMarkLimits,
-  NewsStore,
-  NewsTopic,
+  ChangeFeedMark,
+  ChangeFeedMarkLimits,
+  ChangeFeedStore,
+  ChangeFeedTopic,
   WorkspaceId,
 } from "@messaging-service/core"
-import { workspaceOf } from "./tables.ts"
+import { findWorkspace } from "./tables.ts"
 import type { Tables } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 
@@ -24,14 +24,14 @@ const newestOfModes = <A extends { readonly id: number; readonly mode: string }>
       .slice(0, limit),
   )
 
-const marksOf = (
+const collectMarks = (
   tables: Tables,
   workspaceId: WorkspaceId,
-  { most, recent }: NewsMarkLimits,
-): ReadonlyArray<NewsMark> => {
-  const row = workspaceOf(tables, workspaceId)
+  { most, recent }: ChangeFeedMarkLimits,
+): ReadonlyArray<ChangeFeedMark> => {
+  const row = findWorkspace(tables, workspaceId)
   if (row === undefined) return []
-  const mark = (topic: NewsTopic, id: number, facts: unknown): NewsMark => ({
+  const mark = (topic: ChangeFeedTopic, id: number, facts: unknown): ChangeFeedMark => ({
     workspaceId,
     topic,
     id,
@@ -65,8 +65,8 @@ const marksOf = (
   ]
 }
 
-export const newsStore = (tables: Tables): Steps<NewsStore> => ({
-  marks: (workspaces, limits) => workspaces.flatMap((id) => marksOf(tables, id, limits)),
+export const changeFeedStore = (tables: Tables): Steps<ChangeFeedStore> => ({
+  marks: (workspaces, limits) => workspaces.flatMap((id) => collectMarks(tables, id, limits)),
 
   changedMessages: ({ limit, notBefore, position, workspaceId }) => {
     const events = tables.outbox.filter((event) => event !== null)
@@ -74,17 +74,17 @@ export const newsStore = (tables: Tables): Steps<NewsStore> => ({
       notBefore,
       events.findLast(({ id }) => id <= position)?.createdAt ?? notBefore,
     )
-    const told = events
+    const changes = events
       .filter((event) => event.workspaceId === workspaceId && event.id > position)
       .slice(-limit)
       .filter(({ createdAt }) => createdAt >= notBefore)
-    const row = workspaceOf(tables, workspaceId)
+    const row = findWorkspace(tables, workspaceId)
     const accepted = modes
       .flatMap((mode) => row?.messages[mode].slice(-limit) ?? [])
       .filter(({ message }) => message.createdAt >= since)
     return [
       ...new Set([
-        ...told.map(({ messageId }) => messageId),
+        ...changes.map(({ messageId }) => messageId),
         ...accepted.map(({ message }) => message.id),
       ]),
     ]

@@ -1,34 +1,35 @@
-/** `NewsStore`: what tells that a record has changed, and which messages did since a position. */
+/** `ChangeFeedStore`: what tells that a record has changed, and which messages did since a position. */
 import { assert } from "@effect/vitest"
 import { changedMarks, Store } from "@messaging-service/core"
-import type { NewsMark, NewsTopic, WorkspaceId } from "@messaging-service/core"
+import type { ChangeFeedMark, ChangeFeedTopic, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCheck } from "../Checking.ts"
 import { anEndpoint, aStageWithKey } from "../Delivering.ts"
 import { ids } from "../Expect.ts"
 import { aLinking } from "../Linking.ts"
 import { accepted, aMessage, aStage, hour, noon, oneSecond } from "../Records.ts"
-import { aReminder, scopeOf } from "../Reminding.ts"
+import { aReminder, getScope } from "../Reminding.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 
 const limits = { recent: 50, most: 1000 }
 
-const marksOf = (...workspaces: ReadonlyArray<WorkspaceId>) =>
+const readMarks = (...workspaces: ReadonlyArray<WorkspaceId>) =>
   Effect.map(
     Store.use(({ news: store }) => store.marks(workspaces, limits)),
-    (marks) => new Map(marks.map((mark): [string, NewsMark] => [`${mark.topic} ${mark.id}`, mark])),
+    (marks) =>
+      new Map(marks.map((mark): [string, ChangeFeedMark] => [`${mark.topic} ${mark.id}`, mark])),
   )
 
 /** What has changed since the last call, by topic. */
 const following = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
-    let before = yield* marksOf(workspaceId)
+    let before = yield* readMarks(workspaceId)
     return Effect.gen(function* () {
-      const after = yield* marksOf(workspaceId)
+      const after = yield* readMarks(workspaceId)
       const changed = Object.fromEntries(changedMarks(before, after))
       before = after
-      return changed as Readonly<Partial<Record<NewsTopic, ReadonlyArray<number> | null>>>
+      return changed as Readonly<Partial<Record<ChangeFeedTopic, ReadonlyArray<number> | null>>>
     })
   })
 
@@ -65,7 +66,7 @@ export const news: Topic = (it) => {
       assert.deepStrictEqual(yield* changed, { numbers: [number.id] })
       const { attempt, number: linking } = yield* aLinking(workspace.id, noon)
       assert.deepStrictEqual(yield* changed, { numbers: [linking.id] })
-      yield* numbers.linkingTaken(attempt.id, noon)
+      yield* numbers.isLinkingClaimed(attempt.id, noon)
       assert.deepStrictEqual(yield* changed, { numbers: [linking.id] })
       yield* numbers.remove(workspace.id, number.id, noon)
       yield* numbers.remove(workspace.id, linking.id, noon)
@@ -84,7 +85,7 @@ export const news: Topic = (it) => {
       assert.deepStrictEqual(yield* changed, { webhooks: [endpoint.id] })
       const reminder = yield* aReminder(workspace.id)
       assert.deepStrictEqual(yield* changed, { reminders: [reminder.id] })
-      yield* reminders.remove(scopeOf(reminder), reminder.id, noon)
+      yield* reminders.remove(getScope(reminder), reminder.id, noon)
       assert.deepStrictEqual(yield* changed, { reminders: [reminder.id] })
       const check = yield* aCheck(number)
       assert.deepStrictEqual(yield* changed, { number_checks: [check.id] })
@@ -101,7 +102,7 @@ export const news: Topic = (it) => {
         recent: 3,
         most: 1000,
       })
-      const own = (id: WorkspaceId, topic: NewsTopic) => [
+      const own = (id: WorkspaceId, topic: ChangeFeedTopic) => [
         ...ids(marks.filter((mark) => mark.workspaceId === id && mark.topic === topic)),
       ]
       assert.sameMembers(own(one.workspace.id, "messages"), [...ids(messages.slice(2))])

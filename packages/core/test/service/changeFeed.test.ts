@@ -1,8 +1,8 @@
 /** News of a workspace: what viewers hear of, and what their looks cost. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Scope, Stream } from "effect"
-import { Numbers, Reminders, WorkspaceNews, sharedLimits } from "../../src/index.ts"
-import type { News, NewsTopic, NumberId, WorkspaceId } from "../../src/index.ts"
+import { Numbers, Reminders, WorkspaceChangeFeed, sharedLimits } from "../../src/index.ts"
+import type { ChangeFeed, ChangeFeedTopic, NumberId, WorkspaceId } from "../../src/index.ts"
 import { connect, scan } from "./Linking.ts"
 import { cancel, send } from "./Operations.ts"
 import {
@@ -28,20 +28,20 @@ const aViewer = (
 ) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const told: Array<News> = []
-    const stream = yield* WorkspaceNews.use((news) =>
-      news.open({ workspaceId, holder, after }),
+    const reported: Array<ChangeFeed> = []
+    const stream = yield* WorkspaceChangeFeed.use((changeFeed) =>
+      changeFeed.open({ workspaceId, holder, after }),
     ).pipe(Scope.provide(scope))
     const reader = yield* Effect.forkScoped(
-      Stream.runForEach(stream, (one) => Effect.sync(() => void told.push(one))),
+      Stream.runForEach(stream, (one) => Effect.sync(() => void reported.push(one))),
     )
-    const idsOf = (topic: NewsTopic) =>
-      told.flatMap(({ changes }) => changes.flatMap(([of, ids]) => (of === topic ? [ids] : [])))
+    const toIds = (topic: ChangeFeedTopic) =>
+      reported.flatMap(({ changes }) => changes.flatMap(([of, ids]) => (of === topic ? [ids] : [])))
     return {
-      told,
-      idsOf,
+      reported,
+      toIds,
       /** What it heard since the last call. */
-      since: () => told.splice(0).flatMap(({ changes }) => changes),
+      since: () => reported.splice(0).flatMap(({ changes }) => changes),
       close: Effect.andThen(Fiber.interrupt(reader), Scope.close(scope, Exit.void)),
     }
   })
@@ -50,13 +50,13 @@ const looking = ["webhooks.readEvents", "news.marks"]
 
 /** A store that counts looks. */
 const counting = () => {
-  const looks: Array<string> = []
+  const checks: Array<string> = []
   const store = storeWithin((operation, effect, [, limit]) => {
     // The tests themselves read more at once.
-    if (looking.includes(operation) && limit !== 1000) looks.push(operation)
+    if (looking.includes(operation) && limit !== 1000) checks.push(operation)
     return effect
   })
-  return { looks, store }
+  return { checks, store }
 }
 
 describe("news of a workspace", () => {
@@ -67,7 +67,7 @@ describe("news of a workspace", () => {
         const viewer = yield* aViewer(key.workspaceId)
         yield* pass(second)
         assert.deepStrictEqual(
-          viewer.told.map(({ changes, now }) => ({ changes, now })),
+          viewer.reported.map(({ changes, now }) => ({ changes, now })),
           [{ changes: [], now: noon }],
         )
         viewer.since()
@@ -127,23 +127,23 @@ describe("news of a workspace", () => {
         const viewer = yield* aViewer(key.workspaceId)
         const first = yield* send(key)
         yield* pass(2 * second)
-        const position = viewer.told.at(-1)?.position ?? 0
+        const position = viewer.reported.at(-1)?.position ?? 0
         yield* viewer.close
         const ended = yield* send(key)
         yield* pass(2 * second)
         const later = yield* send(key, { sendAt: yield* ahead(hour) })
         const back = yield* aViewer(key.workspaceId, { after: position })
         yield* pass(second)
-        const ids = new Set(back.idsOf("messages").flat())
+        const ids = new Set(back.toIds("messages").flat())
         assert.isTrue(ids.has(ended.id) && ids.has(later.id))
         // Whatever else may have changed is to be read again.
         for (const topic of ["numbers", "webhooks", "reminders", "number_checks"] as const) {
-          assert.deepStrictEqual(back.idsOf(topic), [[]])
+          assert.deepStrictEqual(back.toIds(topic), [[]])
         }
         yield* pass(2 * hour)
         const late = yield* aViewer(key.workspaceId, { after: position, holder: "late" })
         yield* pass(second)
-        assert.notInclude(late.idsOf("messages").flat(), first.id)
+        assert.notInclude(late.toIds("messages").flat(), first.id)
       }),
     ),
   )
@@ -161,29 +161,29 @@ describe("news of a workspace", () => {
   )
 
   it.effect("cost one look a second for all viewers, and none without viewers", () => {
-    const { looks, store } = counting()
+    const { checks, store } = counting()
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
         yield* pass(5 * second)
-        assert.deepStrictEqual(looks, [])
+        assert.deepStrictEqual(checks, [])
         const workspaces: ReadonlyArray<WorkspaceId> = [key.workspaceId, yield* aWorkspace()]
         const viewers = yield* Effect.forEach(Array.from({ length: 40 }), (_, index) =>
           aViewer(workspaces[index % 2] ?? key.workspaceId, { holder: String(index) }),
         )
-        looks.splice(0)
+        checks.splice(0)
         yield* pass(10 * second)
         for (const operation of looking) {
           assert.lengthOf(
-            looks.filter((one) => one === operation),
+            checks.filter((one) => one === operation),
             10,
             operation,
           )
         }
         yield* Effect.forEach(viewers, ({ close }) => close)
-        looks.splice(0)
+        checks.splice(0)
         yield* pass(10 * second)
-        assert.deepStrictEqual(looks, [])
+        assert.deepStrictEqual(checks, [])
       }),
       { store },
     )
@@ -194,17 +194,17 @@ describe("news of a workspace", () => {
       Effect.gen(function* () {
         const { workspaceId } = (yield* aSender()).key
         const key = yield* aKey(workspaceId, { mode: "test" })
-        const stream = yield* WorkspaceNews.use((news) =>
-          news.open({ workspaceId, holder: "slow", after: null }),
+        const stream = yield* WorkspaceChangeFeed.use((changeFeed) =>
+          changeFeed.open({ workspaceId, holder: "slow", after: null }),
         )
         const sent: Array<number> = []
         for (let round = 0; round < 30; round++) {
-          const made = yield* Effect.forEach(Array.from({ length: 40 }), () => send(key))
-          sent.push(...made.map(({ id }) => id))
+          const messageJsons = yield* Effect.forEach(Array.from({ length: 40 }), () => send(key))
+          sent.push(...messageJsons.map(({ id }) => id))
           yield* pass(second)
         }
-        const [news] = yield* Stream.runCollect(Stream.take(stream, 1))
-        assert.deepStrictEqual(news?.changes, [["messages", []]])
+        const [changes] = yield* Stream.runCollect(Stream.take(stream, 1))
+        assert.deepStrictEqual(changes?.changes, [["messages", []]])
         assert.isAbove(sent.length, 1000)
       }),
     ),

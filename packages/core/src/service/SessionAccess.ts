@@ -28,7 +28,7 @@ export const retryUntilStoreAnswers = <A, E>(
 }
 
 /** A library's reads and writes of its number while this process keeps its connection. */
-export interface Hold {
+export interface SessionAccess {
   /** Retries until the store answers, while the number is held. */
   read<A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E>
   /**
@@ -44,7 +44,7 @@ export interface Hold {
 /**
  * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
  */
-export const makeHold = (isOwned: () => boolean): Hold => {
+export const makeSessionAccess = (isOwned: () => boolean): SessionAccess => {
   let isHeld = true
   const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void> => {
     const again = Effect.andThen(

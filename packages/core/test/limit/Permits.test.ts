@@ -26,7 +26,7 @@ describe("a bulkhead", () => {
   it.effect("limits each tenant to its share, and its waiters block no other tenant", () =>
     Effect.gen(function* () {
       const { hold, holding } = makeCounted(4, 2)
-      for (let asked = 0; asked < 10; asked++) yield* hold("greedy")
+      for (let requests = 0; requests < 10; requests++) yield* hold("greedy")
       yield* hold("modest")
       assert.deepStrictEqual(holding, ["greedy", "greedy", "modest"])
     }),

@@ -1,9 +1,9 @@
 /** What open pages are told of. */
 import type {
   MessageId,
-  NewsMark,
-  NewsStore,
-  NewsTopic,
+  ChangeFeedMark,
+  ChangeFeedStore,
+  ChangeFeedTopic,
   WorkspaceId,
 } from "@messaging-service/core"
 import type { DatabaseService } from "../database/Database.ts"
@@ -13,14 +13,14 @@ import type { Row } from "../database/Sql.ts"
 const readMarks = statement("news.marks")
 const readChanged = statement("news.changedMessages")
 
-const toMark = (row: Row<"news.marks">): NewsMark => ({
+const toMark = (row: Row<"news.marks">): ChangeFeedMark => ({
   workspaceId: Number(row.workspace_id) as WorkspaceId,
-  topic: row.topic as NewsTopic,
+  topic: row.topic as ChangeFeedTopic,
   id: Number(row.id),
   mark: row.mark,
 })
 
-export const newsStore = (database: DatabaseService): NewsStore => ({
+export const changeFeedStore = (database: DatabaseService): ChangeFeedStore => ({
   marks(workspaces, limits) {
     return readMarks.all(database, { workspaces, ...limits }, toMark)
   },
