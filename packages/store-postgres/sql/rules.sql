@@ -51,8 +51,8 @@ create function counts_in_quota(m messages) returns boolean
 language sql immutable parallel safe
 return m.mode = 'live' and m.state not in ('cancelled', 'expired') and not m.refused;
 
--- When the messages were planned that count in a number's quota. What waits counts. Indexes messages_waiting and
--- messages_counted.
+-- When the messages were planned that count in a number's quota. What waits counts. Indexes messages_waiting,
+-- messages_unsent and messages_sent.
 create function counted_after(p_number bigint, p_after timestamptz)
 returns table (due_at timestamptz)
 language sql stable parallel safe
@@ -68,8 +68,33 @@ begin atomic
   from messages m
   where m.number_id = p_number
     and m.state <> 'waiting'
+    and m.sent_at is null
     and counts_in_quota(m)
+    and m.due_at > p_after
+  union all
+  select m.due_at
+  from messages m
+  where m.number_id = p_number
+    and m.state <> 'waiting'
+    and m.sent_at is not null
+    and counts_in_quota(m)
+    and greatest(m.sent_at, m.due_at) > p_after
     and m.due_at > p_after;
+end;
+
+-- When a number sent messages, since then. Index messages_sent.
+create function sent_after(p_number bigint, p_after timestamptz)
+returns table (sent_at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select m.sent_at
+  from messages m
+  where m.number_id = p_number
+    and m.state <> 'waiting'
+    and m.sent_at is not null
+    and counts_in_quota(m)
+    and greatest(m.sent_at, m.due_at) > p_after
+    and m.sent_at > p_after;
 end;
 
 create function recipient_name(m messages) returns text
@@ -260,17 +285,15 @@ begin atomic
     );
 end;
 
--- When the window that ends now has room again, with `p_fits` sends in it; null when it has. Index messages_sent.
+-- When the window that ends now has room again, with `p_fits` sends in it; null when it has.
 create function sends_capped_until(
   p_number bigint, p_fits integer, p_width interval, p_now timestamptz
 ) returns table (until timestamptz)
 language sql stable parallel safe rows 1
 begin atomic
   select past.sent_at + p_width
-  from messages past
-  where past.number_id = p_number
-    and past.mode = 'live'
-    and is_in_window(past.sent_at, p_now, p_width)
+  from sent_after(p_number, p_now - p_width) past
+  where is_in_window(past.sent_at, p_now, p_width)
   order by past.sent_at desc
   offset p_fits - 1
   limit 1;

@@ -497,13 +497,16 @@ create table messages (
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
 create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';
--- Serves the exact count of a number's quota. What waits counts too, and is in messages_waiting: here it would
--- cost every acceptance.
-create index messages_counted on messages (number_id, due_at)
-  where mode = 'live' and not refused and state not in ('waiting', 'cancelled', 'expired');
--- Serves the exact count of what a number sent, for its limits and its quota.
-create index messages_sent on messages (number_id, sent_at)
-  where sent_at is not null and mode = 'live';
+-- Serves the exact counts of a number: of what it sent, for its limits, and of what was planned, for its quota. A
+-- message leaves no earlier than it was planned, unless someone says so: so the later of both finds it for either.
+create index messages_sent on messages (number_id, (greatest(sent_at, due_at)))
+  include (sent_at, due_at)
+  where mode = 'live' and not refused and sent_at is not null
+    and state not in ('waiting', 'cancelled', 'expired');
+-- The rest of what counts in the quota. What waits is in messages_waiting; here it would cost every acceptance.
+create index messages_unsent on messages (number_id, due_at)
+  where mode = 'live' and not refused and sent_at is null
+    and state not in ('waiting', 'cancelled', 'expired');
 -- Serves the list of a workspace, newest first, and erasure, from the oldest on.
 create index messages_by_workspace on messages (workspace_id, mode, id desc);
 -- Serves the lists of one phone, one scan for each state.

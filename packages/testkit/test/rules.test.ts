@@ -217,6 +217,7 @@ const noRules = new Set([
   "planned_time",
   "recipients_capped_until",
   "sends_capped_until",
+  "sent_after",
   "shown_message",
   "shown_phone",
   "subscribes",

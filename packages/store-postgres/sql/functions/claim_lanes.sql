@@ -173,12 +173,9 @@ begin
       case
         when broken.id is null and l.sent_bound + greatest(1, ahead.due) > p_cap
         then (
-          -- Index messages_sent.
           select count(*)::integer
-          from messages m
-          where m.number_id = l.number_id
-            and m.mode = 'live'
-            and is_in_window(m.sent_at, p_now, v_window)
+          from sent_after(l.number_id, p_now - v_window) sent
+          where is_in_window(sent.sent_at, p_now, v_window)
         )
         else 0
       end as sent_count

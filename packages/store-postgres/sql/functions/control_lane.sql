@@ -32,8 +32,9 @@ begin
     from messages m
     join lanes l on l.number_id = m.number_id
     where m.number_id = p_number
-      and m.mode = 'live'
+      and m.state <> 'waiting'
       and m.sent_at is not null
+      and counts_in_quota(m)
       and l.pacing[5] is null
     group by 1, 2
     on conflict (number_id, recipient) do nothing;

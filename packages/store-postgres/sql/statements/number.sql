@@ -36,14 +36,19 @@ select
   ) as waiting,
   sent.count as sent,
   (
-    -- Index messages_sent.
-    select m.sent_at
-    from messages m
-    where m.number_id = n.id
-      and m.mode = 'live'
-      and m.sent_at is not null
-    order by m.sent_at desc
-    limit 1
+    -- Index messages_sent: what was sent after the latest in its order is in front of that.
+    select max(sent_since.sent_at)
+    from (
+      select m.sent_at
+      from messages m
+      where m.number_id = n.id
+        and m.state <> 'waiting'
+        and m.sent_at is not null
+        and counts_in_quota(m)
+      order by greatest(m.sent_at, m.due_at) desc
+      limit 1
+    ) latest
+    cross join lateral sent_after(n.id, latest.sent_at - interval '1 microsecond') sent_since
   ) as last_sent_at,
   l.pause_reason,
   nullif(l.paused_until, 'infinity') as paused_until,
@@ -58,17 +63,14 @@ select
   planned.planned,
   quota_room_at(n.id, :now, 1, :fits, width.length) as room_at,
   (
-    -- Index messages_sent.
     select array_agg(coalesce(counted.count, 0)::integer order by hours.hour)
     from generate_series(0, 23) hours (hour)
     left join (
       select
-        23 - floor(extract(epoch from :now - m.sent_at) / 3600)::integer as hour,
+        23 - floor(extract(epoch from :now - sent.sent_at) / 3600)::integer as hour,
         count(*) as count
-      from messages m
-      where m.number_id = n.id
-        and m.mode = 'live'
-        and is_in_window(m.sent_at, :now, interval '24 hours')
+      from sent_after(n.id, :now::timestamptz - interval '24 hours') sent
+      where is_in_window(sent.sent_at, :now, interval '24 hours')
       group by 1
     ) counted on counted.hour = hours.hour
   ) as hours
@@ -76,12 +78,9 @@ from numbers n
 join lanes l on l.number_id = n.id
 cross join (values (:windowMillis::bigint * interval '1 millisecond')) width (length)
 cross join lateral (
-  -- Index messages_sent.
   select count(*) as count
-  from messages m
-  where m.number_id = n.id
-    and m.mode = 'live'
-    and is_in_window(m.sent_at, :now, width.length)
+  from sent_after(n.id, :now::timestamptz - width.length) sent
+  where is_in_window(sent.sent_at, :now, width.length)
 ) sent
 cross join lateral count_planned(n.id, :now, :now, width.length, null, null) planned
 left join messages head on head.id = (select first.id from first_to_leave(l, :now) first)

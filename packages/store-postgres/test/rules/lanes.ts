@@ -363,12 +363,15 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const name = recipientName(to)
         const [numberId, headId] = [yield* draw.id, yield* draw.id]
         const others = yield* Effect.forEach(sent, (at) =>
-          Effect.map(draw.id, (id) => ({
-            ...aMessage,
-            id,
-            number_id: numberId,
-            sent_at: iso(at),
-          })),
+          Effect.all([draw.id, time]).pipe(
+            Effect.map(([id, dueAt]) => ({
+              ...aMessage,
+              id,
+              number_id: numberId,
+              due_at: iso(dueAt),
+              sent_at: iso(at),
+            })),
+          ),
         )
         return {
           facts: {

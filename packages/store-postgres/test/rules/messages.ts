@@ -156,6 +156,8 @@ const aCount = Effect.gen(function* () {
     Effect.all({
       state: Effect.succeed(state),
       dueAt: time,
+      // Sent at any time: an operator may say that one left before it was planned.
+      sent_at: state === "sent" ? Effect.map(time, iso) : Effect.succeed(null),
       mode: Effect.map(draw.below(6), (drawn) => (drawn === 0 ? "test" : "live")),
       refused: Effect.map(draw.below(6), (drawn) => drawn === 0 && state === "failed"),
     }),
