@@ -29,22 +29,22 @@ import type { Route } from "./RouteTable.ts"
 import type { JsonValue } from "./StrictJson.ts"
 
 /** The input of an operation, apart from its path. */
-export type Takes<Request> = {
+export type OperationInput<Request> = {
   /** The type of the handler's `request`: never set at run time. */
   readonly command?: Request
 } & (
   | {
-      readonly accepts: "query"
+      readonly source: "query"
       /** The parameters. */
       readonly schema: Schema.Top & { readonly fields: object }
     }
   | {
       /** A missing `optional_json` is `{}`. */
-      readonly accepts: "json" | "optional_json"
+      readonly source: "json" | "optional_json"
       readonly schema: Schema.Top
       readonly example: unknown
     }
-  | { readonly accepts: "file" }
+  | { readonly source: "file" }
 )
 
 /** The names of all fields, nested ones included. */
@@ -77,7 +77,7 @@ export const query =
   <Command>() =>
   <S extends Schema.Top & { readonly fields: object }>(
     schema: S & Tied<S, Command>,
-  ): Takes<Command> => ({ accepts: "query", schema })
+  ): OperationInput<Command> => ({ source: "query", schema })
 
 /** Reads a JSON body as that command, which the core checks. */
 export const json =
@@ -85,7 +85,7 @@ export const json =
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
     example: InJson<S["Encoded"]>,
-  ): Takes<Command> => ({ accepts: "json", schema, example })
+  ): OperationInput<Command> => ({ source: "json", schema, example })
 
 /** Like `json`, with an optional body. */
 export const optionalJson =
@@ -93,10 +93,10 @@ export const optionalJson =
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
     example: InJson<S["Encoded"]>,
-  ): Takes<Command> => ({ accepts: "optional_json", schema, example })
+  ): OperationInput<Command> => ({ source: "optional_json", schema, example })
 
 /** Reads one uploaded file. It is removed with the request unless it is kept. */
-export const file: Takes<Upload> = { accepts: "file" }
+export const file: OperationInput<Upload> = { source: "file" }
 
 /** The success body, and an example for the document. */
 interface Body<S extends Schema.Top = Schema.Top> {
@@ -165,7 +165,7 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
   keyof Route | "tag"
 > {
   /** Default: only its path. */
-  readonly request?: Takes<Request>
+  readonly request?: OperationInput<Request>
   /** The success status. Default: 200. */
   readonly status?: 201 | 202
   /** The meaning of success. */

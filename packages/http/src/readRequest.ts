@@ -9,7 +9,7 @@ import type { Scope } from "effect"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { Takes } from "./Entry.ts"
+import type { OperationInput } from "./Entry.ts"
 import {
   declaresMoreThan,
   isPlain,
@@ -37,15 +37,15 @@ type ReadFailure = Refusal | StoreUnavailable
  * upload lasts until the scope closes.
  */
 export const readRequest = Effect.fnUntraced(function* readRequest(
-  accepts: Takes<unknown> | undefined,
+  input: OperationInput<unknown> | undefined,
   incoming: IncomingRequest,
   files: typeof MediaFiles.Service,
   passedOver: ReadonlyArray<string> = [],
 ): Effect.fn.Return<ReadRequest, ReadFailure, Scope.Scope> {
-  const body = yield* readBody(accepts, incoming, files)
+  const body = yield* readBody(input, incoming, files)
   const all = yield* Effect.fromResult(parseQuery(incoming.query))
   const parameters = all.filter(([name]) => !passedOver.includes(name))
-  if (accepts?.accepts === "query") {
+  if (input?.source === "query") {
     const request = readNames(yield* Effect.fromResult(queryRecord(parameters)))
     incoming.source = "query"
     return { ...body, request }
@@ -56,15 +56,15 @@ export const readRequest = Effect.fnUntraced(function* readRequest(
 
 /** Checks content type, size and grammar, in that order. */
 const readBody = Effect.fnUntraced(function* readBody(
-  accepts: Takes<unknown> | undefined,
+  input: OperationInput<unknown> | undefined,
   incoming: IncomingRequest,
   files: typeof MediaFiles.Service,
 ): Effect.fn.Return<ReadRequest, ReadFailure, Scope.Scope> {
   const { request } = incoming
-  switch (accepts?.accepts) {
+  switch (input?.source) {
     case "json":
     case "optional_json": {
-      const json = yield* accepts.accepts === "json" ? readJson(request) : readOptionalJson(request)
+      const json = yield* input.source === "json" ? readJson(request) : readOptionalJson(request)
       const command = readNames(json)
       incoming.source = "json"
       return { fingerprinted: command, request: command }

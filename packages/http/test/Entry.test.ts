@@ -88,7 +88,7 @@ describe("the types of an entry reject", () => {
     // @ts-expect-error -- `cursor` is missing
     const listed = query<ListPage>()(Schema.Struct({ limit: PageInput.fields.limit }))
     assert.deepStrictEqual(
-      [taken, lacking, more, within, other, listed].map(({ accepts }) => accepts),
+      [taken, lacking, more, within, other, listed].map(({ source }) => source),
       ["json", "json", "json", "json", "json", "query"],
     )
   })

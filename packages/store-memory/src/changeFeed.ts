@@ -1,4 +1,4 @@
-/** `NewsStore` in memory. */
+/** `ChangeFeedStore` in memory. */
 import type {
   ChangeFeedMark,
   ChangeFeedMarkLimits,

@@ -12,7 +12,7 @@ import {
 import type { OperationRule } from "@messaging-service/core"
 import { Schema } from "effect"
 import { documentOpen, TimeJson } from "../Entry.ts"
-import type { Entry, OpenRoute, Takes } from "../Entry.ts"
+import type { Entry, OpenRoute, OperationInput } from "../Entry.ts"
 import { workspacePath } from "../operator/pipeline.ts"
 import type { OperatorRoute } from "../operator/pipeline.ts"
 import { texts } from "../v1/failures.ts"
@@ -109,13 +109,13 @@ const aFile: Content = {
   },
 }
 
-const requestBody = (accepts: Takes<unknown> | undefined): Operation["body"] => {
-  switch (accepts?.accepts) {
+const requestBody = (input: OperationInput<unknown> | undefined): Operation["body"] => {
+  switch (input?.source) {
     case "json":
     case "optional_json":
       return {
-        required: accepts.accepts === "json",
-        content: jsonContent(accepts.schema, accepts.example),
+        required: input.source === "json",
+        content: jsonContent(input.schema, input.example),
       }
     case "file":
       return { required: true, content: aFile }
@@ -131,10 +131,10 @@ const refusedBody: ReadonlyArray<Refused> = [
 ]
 
 /** Possible answers before its own rules apply, by the parts of the request that it reads. */
-const refusedReading = (accepts: Takes<unknown> | undefined): ReadonlyArray<Refused> => {
-  switch (accepts?.accepts) {
+const refusedReading = (input: OperationInput<unknown> | undefined): ReadonlyArray<Refused> => {
+  switch (input?.source) {
     case "query":
-      return "cursor" in accepts.schema.fields
+      return "cursor" in input.schema.fields
         ? ["validation_failed", "invalid_cursor"]
         : ["validation_failed"]
     case "json":
@@ -182,7 +182,7 @@ const findQuery = (
   request: Entry["request"],
   more: Parameters | undefined,
 ): Schema.Top | undefined => {
-  const own = request?.accepts === "query" ? request.schema : undefined
+  const own = request?.source === "query" ? request.schema : undefined
   if (own === undefined || more === undefined) return own ?? more
   return Schema.Struct({ ...own.fields, ...more.fields } as Schema.Struct.Fields)
 }

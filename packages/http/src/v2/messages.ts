@@ -31,7 +31,7 @@ import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import { jsonBody, IdJson, json, listOf, pageBody, query, pageJson, TimeJson } from "../Entry.ts"
-import type { Takes } from "../Entry.ts"
+import type { OperationInput } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -118,9 +118,9 @@ const route = routeV2("Messages")
 
 /** One form of messages: what requests may hold, and what answers show. */
 interface MessageForm<View extends Schema.Top> {
-  readonly list: Takes<ReferencedList>
-  readonly single: Takes<ReferencedSend>
-  readonly batch: Takes<ReferencedBatch>
+  readonly list: OperationInput<ReferencedList>
+  readonly single: OperationInput<ReferencedSend>
+  readonly batch: OperationInput<ReferencedBatch>
   readonly shown: View
   readonly toJson: (message: Message, now: number, link: MediaLink) => View["Type"]
   /** What answers show besides the examples. */

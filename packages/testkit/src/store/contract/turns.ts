@@ -70,7 +70,7 @@ const goOnWith = (claimed: ClaimedMessage, index: number): ClaimedMessage => ({
   rest: toTurn(claimed).slice(index + 1),
 })
 
-const countSent = (
+const toSent = (
   claimed: ClaimedMessage,
   index: number,
   now = noon,
@@ -112,12 +112,12 @@ export const turns: Topic = (it, options) => {
       const later = yield* aMessage(number, { sendAt: noon + hour })
       const claimed = yield* claimTurn(number, { turn: 2 })
       assert.deepStrictEqual(ids(toTurn(claimed)), ids(due.slice(0, 2)))
-      assert.isNull(yield* settle(countSent(claimed, 0, noon, { endsTurn: true })))
+      assert.isNull(yield* settle(toSent(claimed, 0, noon, { endsTurn: true })))
       const rest = yield* claimTurn(number)
       assert.deepStrictEqual(ids(toTurn(rest)), ids(due.slice(1)))
       assert.strictEqual(yield* toPositions(number), 1)
-      assert.strictEqual(yield* settle(countSent(rest, 0)), at(due, 2).id)
-      assert.isNull(yield* settle(countSent(rest, 1)))
+      assert.strictEqual(yield* settle(toSent(rest, 0)), at(due, 2).id)
+      assert.isNull(yield* settle(toSent(rest, 1)))
       assert.strictEqual(yield* toPositions(number), 0)
       assert.strictEqual((yield* claimTurn(number, { now: noon + hour })).message.id, later.id)
     }),
@@ -130,12 +130,12 @@ export const turns: Topic = (it, options) => {
       assert.isFalse((yield* lookUp(at(messages, 1))).inFlight)
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 0))), [])
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 2))), [id(2)])
-      assert.strictEqual(yield* settle(countSent(claimed, 0)), id(1))
+      assert.strictEqual(yield* settle(toSent(claimed, 0)), id(1))
       assert.isTrue((yield* lookUp(at(messages, 1))).inFlight)
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 1))), [])
       assert.strictEqual(yield* settle(failed(goOnWith(claimed, 1))), id(3))
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 4))), [id(4)])
-      assert.isNull(yield* settle(countSent(claimed, 3)))
+      assert.isNull(yield* settle(toSent(claimed, 3)))
       assert.deepStrictEqual(yield* Effect.forEach(messages, readState), [
         "sent",
         "failed",
@@ -157,7 +157,7 @@ export const turns: Topic = (it, options) => {
       const found = yield* Store.use(({ messages: store }) => store.expired(late, 100_000))
       assert.include(ids(found), short.id)
       assert.deepStrictEqual(yield* end(expired(short, late)), [short.id])
-      assert.strictEqual(yield* settle(countSent(claimed, 0, late), late), last.id)
+      assert.strictEqual(yield* settle(toSent(claimed, 0, late), late), last.id)
     }),
   )
 
@@ -165,7 +165,7 @@ export const turns: Topic = (it, options) => {
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { claimed, id, messages, number, workspace } = yield* aTurn(3)
-      const settlement = countSent(claimed, 0)
+      const settlement = toSent(claimed, 0)
       assert.strictEqual(yield* settle(settlement), id(1))
       yield* Store.use(({ queue }) =>
         queue.pause(number.id, { until: null, reason: "paused" }, noon),
@@ -173,7 +173,7 @@ export const turns: Topic = (it, options) => {
       assert.strictEqual(yield* settle(settlement), id(1))
       assert.isTrue((yield* lookUp(at(messages, 1))).inFlight)
       yield* passedOver(again(claimed))
-      assert.isNull(yield* settle(countSent(claimed, 1)))
+      assert.isNull(yield* settle(toSent(claimed, 1)))
       yield* passedOver(settlement)
       assert.deepStrictEqual(scenario(yield* follow(workspace.id)), [
         [id(0), "message.sent"],
@@ -230,7 +230,7 @@ export const turns: Topic = (it, options) => {
       Effect.gen(function* () {
         const { claimed, messages, number } = yield* aTurn(3)
         yield* intervene(number)
-        assert.isNull(yield* settle(countSent(claimed, 0)))
+        assert.isNull(yield* settle(toSent(claimed, 0)))
         assert.lengthOf(yield* claim([number], { turn: max }), isDue ? 1 : 0)
         if (isDue) return
         const rest = messages.slice(1)
@@ -247,7 +247,7 @@ export const turns: Topic = (it, options) => {
       )
       yield* aMessage(number, { now: noon + 1 })
       const late = noon + oneSecond
-      assert.strictEqual(yield* settle(countSent(claimed, 0, late), late), id(1))
+      assert.strictEqual(yield* settle(toSent(claimed, 0, late), late), id(1))
     }),
   )
 
@@ -262,7 +262,7 @@ export const turns: Topic = (it, options) => {
         (one: ClaimedMessage) => again(one),
       ]) {
         const { claimed, id, messages, number } = yield* aTurn(3)
-        assert.strictEqual(yield* settle(countSent(claimed, 0)), id(1))
+        assert.strictEqual(yield* settle(toSent(claimed, 0)), id(1))
         const settlement = toSettlement(goOnWith(claimed, 1))
         assert.isNull(yield* settle(settlement))
         assert.isFalse((yield* lookUp(at(messages, 1))).inFlight)
@@ -279,7 +279,7 @@ export const turns: Topic = (it, options) => {
   it.effect("once its worker died the message in flight comes again, alone", () =>
     Effect.gen(function* () {
       const { claimed, id, messages, number } = yield* aTurn(5)
-      yield* settle(countSent(claimed, 0))
+      yield* settle(toSent(claimed, 0))
       const late = noon + 2 * minute
       assert.isTrue((yield* lookUp(at(messages, 1))).inFlight)
       assert.deepStrictEqual(yield* end(cancelled(at(messages, 1))), [])
@@ -287,7 +287,7 @@ export const turns: Topic = (it, options) => {
       const repeat = yield* claimTurn(number, { now: late })
       assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [id(1), 1])
       assert.lengthOf(repeat.rest, 0)
-      yield* passedOver(countSent(claimed, 1, late), late)
+      yield* passedOver(toSent(claimed, 1, late), late)
       assert.deepStrictEqual(yield* renew([claimed], late + minute), [])
       assert.isNull(yield* settle(sent(repeat, late), late))
       const rest = yield* claimTurn(number, { now: late })
@@ -300,7 +300,7 @@ export const turns: Topic = (it, options) => {
   it.effect("what may have left when a paused lane's lease ran out is the one in flight", () =>
     Effect.gen(function* () {
       const { claimed, id, messages, number } = yield* aTurn(3)
-      yield* settle(countSent(claimed, 0))
+      yield* settle(toSent(claimed, 0))
       yield* Store.use(({ queue }) =>
         queue.pause(number.id, { until: noon + hour, reason: "paused" }, noon),
       )
@@ -317,11 +317,11 @@ export const turns: Topic = (it, options) => {
     Effect.gen(function* () {
       const leaseUntil = noon + minute
       const lost = yield* aTurn(2, { leaseUntil })
-      assert.isNull(yield* settle(countSent(lost.claimed, 0, leaseUntil), leaseUntil))
+      assert.isNull(yield* settle(toSent(lost.claimed, 0, leaseUntil), leaseUntil))
       const kept = yield* aTurn(2, { leaseUntil })
       assert.deepStrictEqual(yield* renew([kept.claimed], noon + hour), [kept.number.id])
       const { next } = yield* Store.use(({ queue }) =>
-        queue.settle([countSent(kept.claimed, 0, leaseUntil)], leaseUntil),
+        queue.settle([toSent(kept.claimed, 0, leaseUntil)], leaseUntil),
       )
       assert.deepStrictEqual(
         [...next],
@@ -336,11 +336,11 @@ export const turns: Topic = (it, options) => {
       const sendCap = { messages: 4, windowMillis: day }
       const messages = yield* accepted(number, { count: 6 })
       const first = yield* claimTurn(number, { sendCap, turn: 2 })
-      yield* settle(countSent(first, 0))
+      yield* settle(toSent(first, 0))
       yield* settle(failed(goOnWith(first, 1)))
       const second = yield* claimTurn(number, { sendCap })
       assert.deepStrictEqual(ids(toTurn(second)), ids(messages.slice(2, 5)))
-      for (const index of [0, 1, 2]) yield* settle(countSent(second, index))
+      for (const index of [0, 1, 2]) yield* settle(toSent(second, index))
       assert.deepStrictEqual(yield* claim([number], { sendCap, turn: max }), [])
       const third = yield* claimTurn(number, { sendCap, now: noon + day })
       assert.deepStrictEqual(ids(toTurn(third)), ids(messages.slice(5)))
