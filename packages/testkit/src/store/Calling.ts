@@ -27,5 +27,5 @@ export const aCallback = (number: SendingNumber, callbackUrl = aCallbackUrl(), n
   })
 
 /** Callbacks by their events; claims have no order of targets. */
-export const readCallbacks = (callbacks: ReadonlyArray<Pick<Callback, "eventId">>) =>
+export const sortedEventIds = (callbacks: ReadonlyArray<Pick<Callback, "eventId">>) =>
   callbacks.map(({ eventId }) => eventId).toSorted()

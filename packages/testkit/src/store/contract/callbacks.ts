@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type { ClaimedDelivery, SaturatedTenants, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { aCallback, aCallbackUrl, aCallingStage, readCallbacks } from "../Calling.ts"
+import { aCallback, aCallbackUrl, aCallingStage, sortedEventIds } from "../Calling.ts"
 import {
   anEndpoint,
   anEvent,
@@ -139,15 +139,15 @@ export const callbacks: Topic = (it) => {
       const limits = { perTarget: 3, leaseUntil: noon + day }
       const claimed = yield* claimDue(limits)
       assert.deepStrictEqual(
-        readCallbacks(claimed),
-        readCallbacks([...created.slice(0, 3), other, same]),
+        sortedEventIds(claimed),
+        sortedEventIds([...created.slice(0, 3), other, same]),
       )
       assert.deepStrictEqual(yield* claimDue(limits), [])
       const first = claimed.find(({ eventId }) => eventId === at(created, 0).eventId)
       yield* settleDeliveries(delivered(present(first)))
       assert.deepStrictEqual(
-        readCallbacks(yield* claimDue(limits)),
-        readCallbacks([at(created, 3)]),
+        sortedEventIds(yield* claimDue(limits)),
+        sortedEventIds([at(created, 3)]),
       )
     }),
   )
@@ -165,19 +165,22 @@ export const callbacks: Topic = (it) => {
       const limits = { leaseUntil: noon + day }
       // Callbacks above the share take nothing of the limit.
       const claimed = yield* claimDue({ ...limits, ...sharing(4), limit: 5 })
-      assert.deepStrictEqual(readCallbacks(claimed), readCallbacks([...created.slice(0, 4), later]))
+      assert.deepStrictEqual(
+        sortedEventIds(claimed),
+        sortedEventIds([...created.slice(0, 4), later]),
+      )
       const claimedDeliveries = ofWorkspace(claimed)
       assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, claimedDeliveries) }), [])
       const [lost, ended, ...rest] = claimedDeliveries
       const results = [delivered(present(ended)), refused(present(lost), noon + 2 * hour)]
       const next = yield* settleAndClaimDue(results, { ...limits, ...sharing(4, rest) })
-      assert.deepStrictEqual(readCallbacks(next), readCallbacks(created.slice(4, 6)))
+      assert.deepStrictEqual(sortedEventIds(next), sortedEventIds(created.slice(4, 6)))
       yield* settleDeliveries(...[...rest, ...next].map((each) => delivered(each)))
       // The failed one is due again, after those that have waited longer.
       const last = yield* claimDue({ ...limits, ...sharing(3), now: noon + 2 * hour })
-      assert.deepStrictEqual(readCallbacks(last), readCallbacks(created.slice(6, 9)))
+      assert.deepStrictEqual(sortedEventIds(last), sortedEventIds(created.slice(6, 9)))
       const fourth = yield* claimDue({ ...limits, ...sharing(4, last), now: noon + 2 * hour })
-      assert.deepStrictEqual(readCallbacks(fourth), [present(lost).eventId])
+      assert.deepStrictEqual(sortedEventIds(fourth), [present(lost).eventId])
     }),
   )
 
@@ -197,7 +200,7 @@ export const callbacks: Topic = (it) => {
       assert.deepStrictEqual(getEvents(none, endpoint), [event.id])
       assert.lengthOf(none, 1)
       const two = yield* claimDue(max(2))
-      assert.deepStrictEqual(readCallbacks(two), readCallbacks(created.slice(0, 2)))
+      assert.deepStrictEqual(sortedEventIds(two), sortedEventIds(created.slice(0, 2)))
     }),
   )
 
@@ -211,8 +214,8 @@ export const callbacks: Topic = (it) => {
       const limits = { perTarget: 2, leaseUntil: noon + day }
       const claimedDeliveries = yield* claimDue({ ...limits, ...sharing(4) })
       assert.deepStrictEqual(
-        readCallbacks(claimedDeliveries),
-        readCallbacks([...hanging, ...others]),
+        sortedEventIds(claimedDeliveries),
+        sortedEventIds([...hanging, ...others]),
       )
       for (let more = 0; more < 5; more++) yield* aCallback(number, slow, noon + more)
       const waiting = yield* Effect.forEach(range(3), (index) =>
@@ -225,10 +228,10 @@ export const callbacks: Topic = (it) => {
       const quick = claimedDeliveries.filter((each) => !isHanging(each))
       yield* settleDeliveries(...quick.map((each) => delivered(each)))
       const next = yield* claimDue({ ...limits, ...sharing(4, hang) })
-      assert.deepStrictEqual(readCallbacks(next), readCallbacks(waiting.slice(0, 2)))
+      assert.deepStrictEqual(sortedEventIds(next), sortedEventIds(waiting.slice(0, 2)))
       yield* settleDeliveries(...next.map((each) => delivered(each)))
       const last = yield* claimDue({ ...limits, ...sharing(4, hang) })
-      assert.deepStrictEqual(readCallbacks(last), readCallbacks(waiting.slice(2)))
+      assert.deepStrictEqual(sortedEventIds(last), sortedEventIds(waiting.slice(2)))
     }),
   )
 
@@ -254,10 +257,10 @@ export const callbacks: Topic = (it) => {
           const claimed = yield* claimDue({ perTarget: 2, limit: 7, ...sharing(3) })
           assert.lengthOf(claimed, claimable())
           if (claimed.length === 0) break
-          received.push(...readCallbacks(claimed))
+          received.push(...sortedEventIds(claimed))
           yield* settleDeliveries(...claimed.map((each) => delivered(each)))
         }
-        assert.deepStrictEqual(received.toSorted(), readCallbacks(created))
+        assert.deepStrictEqual(received.toSorted(), sortedEventIds(created))
       }),
   )
 
@@ -271,7 +274,7 @@ export const callbacks: Topic = (it) => {
       // It has more lanes than a claim reads.
       const claimed = yield* claimDue({ limit: 3, ...sharing(2) })
       assert.lengthOf(claimed, 3)
-      assert.include(readCallbacks(claimed), later.eventId)
+      assert.include(sortedEventIds(claimed), later.eventId)
     }),
   )
 

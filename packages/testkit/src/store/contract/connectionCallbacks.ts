@@ -9,7 +9,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { aCallbackUrl, aCallingStage, readCallbacks } from "../Calling.ts"
+import { aCallbackUrl, aCallingStage, sortedEventIds } from "../Calling.ts"
 import { claimDue } from "../Delivering.ts"
 import { only, present } from "../Expect.ts"
 import { aLinking, anAttempt, digits } from "../Linking.ts"
@@ -39,7 +39,7 @@ const makeReports = (number: SendingNumber, url: string, now: number): EndReport
 
 /** The events of everything written by `now`. */
 const written = (now: number) =>
-  Effect.map(claimDue({ now, leaseUntil: now + 1000 * linkingMillis }), readCallbacks)
+  Effect.map(claimDue({ now, leaseUntil: now + 1000 * linkingMillis }), sortedEventIds)
 
 const readUrl = (number: SendingNumber) =>
   Store.use(({ numbers: store }) => store.callbackUrl(number.id))
@@ -103,7 +103,7 @@ export const connectionCallbacks: Topic = (it) => {
       yield* store.abandonLinking(id, abandoned)
       assert.isFalse(yield* store.showLinking(id, lease, first, shown()))
       const claimed = yield* claimDue({ now: era, leaseUntil: era + minute })
-      assert.deepStrictEqual(readCallbacks(claimed), readCallbacks([callback, late]))
+      assert.deepStrictEqual(sortedEventIds(claimed), sortedEventIds([callback, late]))
       assert.strictEqual(
         present(claimed[0]).body,
         `event=qr-generated&whatsapp_client=${number.id}&whatsapp_number=`,
@@ -140,7 +140,7 @@ export const connectionCallbacks: Topic = (it) => {
 
       assert.deepStrictEqual(
         yield* written(era),
-        readCallbacks([connects.connected, fails.disconnected, lapses]),
+        sortedEventIds([connects.connected, fails.disconnected, lapses]),
       )
     }),
   )
@@ -165,7 +165,7 @@ export const connectionCallbacks: Topic = (it) => {
       )
       const drops = yield* to("disconnected")
       yield* to("disconnected")
-      assert.deepStrictEqual(yield* written(era), readCallbacks([connects, drops]))
+      assert.deepStrictEqual(yield* written(era), sortedEventIds([connects, drops]))
       yield* numbers.remove(workspace.id, number.id, era)
       yield* to("connected")
       assert.deepStrictEqual(yield* written(era), [])
