@@ -2,15 +2,13 @@
 import { createReadStream } from "node:fs"
 import { access, constants, stat } from "node:fs/promises"
 import { basename } from "node:path"
-import type { MediaFile } from "@messaging-service/client"
+import type { MediaFile, Upload } from "@messaging-service/client"
 import type { Tools } from "./Command.ts"
+import type { Output } from "./Output.ts"
 import { usageError } from "./ending.ts"
 
-export const upload = async (
-  path: string,
-  { caller, output }: Pick<Tools, "caller" | "output">,
-  idempotencyKey?: string,
-): Promise<MediaFile> => {
+/** The file to upload; tells how far it is. */
+export const openFile = async (path: string, output: Output): Promise<Upload> => {
   const found = await access(path, constants.R_OK)
     .then(() => stat(path))
     .catch((error: Error) => {
@@ -27,8 +25,16 @@ export const upload = async (
       output.progress(`${name}: ${Math.floor((sent / size) * 100)} % of ${size} bytes`)
     }
   }
+  return { file: () => pieces(), file_name: name }
+}
+
+export const upload = async (
+  path: string,
+  { caller, output }: Pick<Tools, "caller" | "output">,
+  idempotencyKey?: string,
+): Promise<MediaFile> => {
   const file = await caller().media.upload(
-    { file: () => pieces(), file_name: name },
+    await openFile(path, output),
     idempotencyKey === undefined ? {} : { idempotencyKey },
   )
   output.progress(undefined)

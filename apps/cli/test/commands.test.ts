@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { commands } from "../src/commands/index.ts"
+import { campaignCommands } from "./campaignCommands.ts"
 import { customerCommands } from "./customerCommands.ts"
 import { operatorCommands } from "./operatorCommands.ts"
 import { phoneCommands } from "./phoneCommands.ts"
@@ -18,6 +19,7 @@ import type { Entries, Scene } from "./Scene.ts"
 const entries: Entries = {
   ...customerCommands,
   ...operatorCommands,
+  ...campaignCommands,
   ...phoneCommands,
   ...profileCommands,
 
@@ -40,6 +42,9 @@ const withoutCommand: Readonly<Record<string, string>> = {
   getSession: "The session of a browser.",
   signOut: "The session of a browser.",
   createSignInLink: "`messaging-server sign-in-link` prints one.",
+  updateCampaign: "A draft that is wrong is deleted and made again from its file.",
+  clearCampaignRows: "As above.",
+  getCampaignRow: "`campaigns rows` shows it.",
 }
 
 /** Commands without an option that their siblings take, and why. */

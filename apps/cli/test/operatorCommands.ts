@@ -455,6 +455,7 @@ export const operatorCommands: Entries = {
       workspace_id: scene.workspace,
       messages: 1,
       reminders: 0,
+      campaigns: 0,
     })
   },
   "figures workspace": async (scene) => {

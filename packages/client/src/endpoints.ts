@@ -163,6 +163,60 @@ const makeCreations = (request: Requester) => ({
     },
 })
 
+/** A body of JSON or a form with a file. */
+type TakesFile<O> = O extends {
+  readonly requestBody: { readonly content: { readonly "multipart/form-data": unknown } }
+}
+  ? true
+  : false
+
+/** Of the query's parameters, those besides the mode. */
+type CampaignParameters<O> = Omit<QueryOf<O>, "mode">
+
+/** POST of a file to an operation that takes JSON too, and GET of a file. */
+const makeFiles = (request: Requester) => ({
+  uploadTo:
+    <Path extends Having<"post", "create">>(
+      path: TakesFile<Operation<Path, "post">> extends true ? Path : never,
+    ) =>
+    async (
+      ...args: [
+        ...ids: IdsOf<Path>,
+        upload: Upload,
+        options?: OptionsOf<Operation<Path, "post">, CreationOptions> &
+          CampaignParameters<Operation<Path, "post">>,
+      ]
+    ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
+      const { ids, rest } = read(path, args)
+      const [upload, options = {}] = rest as [Upload, CreationOptions?]
+      const {
+        idempotencyKey: _key,
+        retries: _most,
+        signal: _end,
+        timeoutMillis: _late,
+        ...query
+      } = options
+      const file = toUpload(upload)
+      return unwrapped(
+        await request({ method: "POST", path, ids, file, keyed: true, query }, options),
+      )
+    },
+  download:
+    <Path extends Having<"get", "plain">>(path: Path) =>
+    async (
+      ...args: [
+        ...ids: IdsOf<Path>,
+        query?: QueryOf<Operation<Path, "get">>,
+        options?: RequestOptions,
+      ]
+    ): Promise<ReadableStream<Uint8Array>> => {
+      const { ids, rest } = read(path, args)
+      const [query, options] = rest as [RequestSpec["query"], RequestOptions?]
+      const spec = { method: "GET", path, ids, query, streams: "text/csv" } as const
+      return (await request(spec, options)) as ReadableStream<Uint8Array>
+    },
+})
+
 /** GET of one record, with a query. */
 const withQuery =
   (request: Requester) =>
@@ -249,6 +303,7 @@ const unwrapped = <A>(answer: unknown): A => {
 
 export const makeEndpoints = (request: Requester) => ({
   ...makeMethods(request),
+  ...makeFiles(request),
   query: withQuery(request),
 })
 

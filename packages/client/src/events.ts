@@ -14,6 +14,7 @@ export interface NewsEvent {
     | "webhooks"
     | "reminders"
     | "number_checks"
+    | "campaigns"
     | "simulator"
     | "clock"
   /** Position of the event, for `lastEventId`. */

@@ -1467,18 +1467,203 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/campaigns": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List campaigns */
+        readonly get: operations["listCampaigns"];
+        readonly put?: never;
+        /** Make a campaign */
+        readonly post: operations["createCampaign"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a campaign */
+        readonly get: operations["getCampaign"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a campaign */
+        readonly delete: operations["deleteCampaign"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change a campaign */
+        readonly patch: operations["updateCampaign"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List a campaign's rows */
+        readonly get: operations["listCampaignRows"];
+        readonly put?: never;
+        /** Add rows to a draft */
+        readonly post: operations["addCampaignRows"];
+        /** Delete a draft's rows */
+        readonly delete: operations["clearCampaignRows"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows/{row}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a row */
+        readonly get: operations["getCampaignRow"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/results.csv": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Download a campaign's results */
+        readonly get: operations["downloadCampaignResults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/forecast": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** See when a campaign would finish */
+        readonly get: operations["forecastCampaign"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/start": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Start a campaign */
+        readonly post: operations["startCampaign"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Pause a campaign */
+        readonly post: operations["pauseCampaign"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/stop": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Stop a campaign */
+        readonly post: operations["stopCampaign"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/campaigns/{campaign_id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Resume a campaign */
+        readonly post: operations["resumeCampaign"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        readonly AddRows: AddRows;
         readonly AdvanceClock: AdvanceClock;
         readonly Behaviour: Behaviour;
         readonly BrowserSession: BrowserSession;
         readonly CallbackDelivery: CallbackDelivery;
         readonly CallbackSecret: CallbackSecret;
+        readonly Campaign: Campaign;
+        readonly CampaignForecast: CampaignForecast;
+        readonly CampaignInput: CampaignInput;
+        readonly CampaignRow: CampaignRow;
+        readonly CampaignRowCounts: CampaignRowCounts;
+        readonly CampaignRowsAdded: CampaignRowsAdded;
+        readonly CampaignRowsCleared: CampaignRowsCleared;
         readonly CancelFilter: CancelFilter;
         /** @description Exactly one of `ids` and `filter`. */
         readonly CancelMessages: CancelMessages;
+        /** @description Only the fields to change. */
+        readonly ChangeCampaign: ChangeCampaign;
         readonly ChangeNumber: ChangeNumber;
         readonly ChangePacing: ChangePacing;
         /** @description Only the fields to change. */
@@ -1562,8 +1747,12 @@ export interface components {
         readonly ReminderPreview: ReminderPreview;
         readonly ReminderRecipient: ReminderRecipient;
         readonly ReminderRun: ReminderRun;
+        readonly ResumeCampaign: ResumeCampaign;
         readonly RevokedKey: RevokedKey;
         readonly RevokedPortalSession: RevokedPortalSession;
+        readonly RowInput: RowInput;
+        /** @description Exactly one of the keys. */
+        readonly RowRecipient: RowRecipient;
         readonly Scan: Scan;
         readonly ScheduleInput: ScheduleInput;
         /** @description Exactly one of `ids` and `filter`. */
@@ -1572,6 +1761,8 @@ export interface components {
         readonly SendMessage: SendMessage;
         readonly SendWorkspaceBatch: SendWorkspaceBatch;
         readonly SendWorkspaceMessage: SendWorkspaceMessage;
+        /** @description Messages leave only then. */
+        readonly SendingHours: SendingHours;
         readonly Sent: Sent;
         readonly ServiceFigures: ServiceFigures;
         readonly SetBehaviour: SetBehaviour;
@@ -4549,6 +4740,390 @@ export interface operations {
             };
         };
     };
+    readonly listCampaigns: {
+        readonly parameters: {
+            readonly query?: ListCampaignsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of campaigns. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Campaign"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createCampaign: {
+        readonly parameters: {
+            readonly query?: CreateCampaignQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CampaignInput"];
+            };
+        };
+        readonly responses: {
+            /** @description The draft. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+    readonly getCampaign: {
+        readonly parameters: {
+            readonly query?: GetCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The campaign. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+    readonly deleteCampaign: {
+        readonly parameters: {
+            readonly query?: DeleteCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateCampaign: {
+        readonly parameters: {
+            readonly query?: UpdateCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeCampaign"];
+            };
+        };
+        readonly responses: {
+            /** @description The changed campaign. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+    readonly listCampaignRows: {
+        readonly parameters: {
+            readonly query?: ListCampaignRowsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of rows. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["CampaignRow"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly addCampaignRows: {
+        readonly parameters: {
+            readonly query?: AddCampaignRowsQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AddRows"];
+                readonly "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description At most 33554432 bytes.
+                     */
+                    readonly file: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was added. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CampaignRowsAdded"];
+                };
+            };
+        };
+    };
+    readonly clearCampaignRows: {
+        readonly parameters: {
+            readonly query?: ClearCampaignRowsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many rows it had. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CampaignRowsCleared"];
+                };
+            };
+        };
+    };
+    readonly getCampaignRow: {
+        readonly parameters: {
+            readonly query?: GetCampaignRowQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+                readonly row: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The row. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CampaignRow"];
+                };
+            };
+        };
+    };
+    readonly downloadCampaignResults: {
+        readonly parameters: {
+            readonly query?: DownloadCampaignResultsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description UTF-8 with a byte order mark, commas and CRLF. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/csv": string;
+                };
+            };
+        };
+    };
+    readonly forecastCampaign: {
+        readonly parameters: {
+            readonly query?: ForecastCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The forecast. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CampaignForecast"];
+                };
+            };
+        };
+    };
+    readonly startCampaign: {
+        readonly parameters: {
+            readonly query?: StartCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The running or scheduled campaign. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+    readonly pauseCampaign: {
+        readonly parameters: {
+            readonly query?: PauseCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The paused campaign. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+    readonly stopCampaign: {
+        readonly parameters: {
+            readonly query?: StopCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The stopped campaign. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+    readonly resumeCampaign: {
+        readonly parameters: {
+            readonly query?: ResumeCampaignQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly campaign_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ResumeCampaign"];
+            };
+        };
+        readonly responses: {
+            /** @description The running or scheduled campaign. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Campaign"];
+                };
+            };
+        };
+    };
+}
+export interface AddRows {
+    readonly rows: readonly components["schemas"]["RowInput"][];
 }
 export interface AdvanceClock {
     readonly seconds: number;
@@ -4632,6 +5207,265 @@ export interface CallbackSecret {
     /** @description 64 hexadecimal characters that sign version 1 callbacks. */
     readonly secret: string;
 }
+export interface Campaign {
+    readonly id: number;
+    /** @enum {string} */
+    readonly mode: "live" | "test";
+    readonly name: string;
+    /** @enum {string} */
+    readonly state: "draft" | "scheduled" | "running" | "paused" | "done" | "stopped";
+    /**
+     * @description Why it is paused; else null.
+     * @enum {string|null}
+     */
+    readonly state_reason: "requested" | "number_restricted" | "no_numbers" | "restored" | null;
+    /** @description The template. */
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    /** @description Null: any number of the workspace. */
+    readonly from: readonly number[] | null;
+    /** @description Of all its messages. */
+    readonly reference: string;
+    readonly timezone: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly send_at: string | null;
+    /** @description Messages leave only then. */
+    readonly hours: {
+        readonly days: readonly ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+        /** @example 09:00 */
+        readonly from: string;
+        /** @example 09:00 */
+        readonly until: string;
+    } | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /** @description What it leaves to others of each number's 24 hours. */
+    readonly quota_reserve: number;
+    readonly default_country_code: string | null;
+    /** @enum {string} */
+    readonly duplicates: "keep" | "drop";
+    /** @description Exact at the moment of the answer. */
+    readonly rows: components["schemas"]["CampaignRowCounts"];
+    /** @description Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes rows, or none is left. */
+    readonly waits_for: readonly {
+        /** @enum {string} */
+        readonly reason: "disabled" | "demo" | "scheduled" | "hours" | "no_credits" | "not_connected" | "number_paused" | "quota" | "sending";
+        /**
+         * Format: date-time
+         * @description When it ends by itself; null when unknown.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly until: string | null;
+    }[] | null;
+    /**
+     * Format: date-time
+     * @description As far as is known now; null when unknown.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly finishes_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly started_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly ended_at: string | null;
+}
+export interface CampaignForecast {
+    /** @description Pending ones. */
+    readonly rows: number;
+    readonly allowance: {
+        /** @description Null for unlimited. */
+        readonly remaining: number | null;
+        /** @description How many rows it is short of. */
+        readonly missing: number;
+    };
+    readonly numbers: readonly {
+        readonly number_id: number;
+        readonly usable: boolean;
+        /** @description Now in its 24 hours, the reserve taken off. */
+        readonly room: number;
+        /** @description Its share. */
+        readonly rows: number;
+    }[];
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly starts_at: string | null;
+    /**
+     * Format: date-time
+     * @description Null when the allowance is short, or no number is usable.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly finishes_at: string | null;
+    /** @description Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes rows, or none is left. */
+    readonly waits_for: readonly {
+        /** @enum {string} */
+        readonly reason: "disabled" | "demo" | "scheduled" | "hours" | "no_credits" | "not_connected" | "number_paused" | "quota" | "sending";
+        /**
+         * Format: date-time
+         * @description When it ends by itself; null when unknown.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly until: string | null;
+    }[] | null;
+}
+export interface CampaignInput {
+    /** @description Not blank. */
+    readonly name: string;
+    /**
+     * @description Template, required without media: `{column}` is the row's value, `{column|words}` has words for where it is missing or blank, `{{` and `}}` are braces.
+     * @default
+     */
+    readonly text?: string;
+    /** @description For all rows. */
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /** @description Null: any number of the workspace; or an id, or 1 to 50 ids. */
+    readonly from?: null | number | readonly number[];
+    /** @description Of all its messages; null for `campaign-<id>`. */
+    readonly reference?: string | null;
+    /**
+     * @description Required with `hours`, and for row times without an offset.
+     * @example Europe/Berlin
+     */
+    readonly timezone?: string | null;
+    /**
+     * @description It begins then, in the future; null: when it is started.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /** @description In `timezone`. */
+    readonly hours?: components["schemas"]["SendingHours"] | null;
+    /**
+     * @description In the future and after the time to begin: no message leaves later.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+    /**
+     * @description How many of the 1,000 in each number's 24 hours it leaves to others.
+     * @default 200
+     */
+    readonly quota_reserve?: number;
+    /** @description Digits of a calling code, for phones without `+`. */
+    readonly default_country_code?: string | null;
+    /**
+     * @description `drop` refuses later rows of the same recipient.
+     * @default keep
+     * @enum {string}
+     */
+    readonly duplicates?: "keep" | "drop";
+}
+export interface CampaignRow {
+    readonly row: number;
+    /** @description Of the file; null unless from one. */
+    readonly line: number | null;
+    /** @description As the row named it; null once its message was erased. */
+    readonly to: components["schemas"]["ReminderRecipient"] | null;
+    /**
+     * @description Its own, or its message's.
+     * @enum {string}
+     */
+    readonly status: "pending" | "refused" | "skipped" | "queued" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
+    /** @description As it would be sent or was sent; null when refused. */
+    readonly text: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly send_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    readonly message_id: number | null;
+    readonly number_id: number | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly taken_on_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly sent_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly delivered_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly read_at: string | null;
+    /** @description Why it was refused or skipped, or why its message failed. */
+    readonly error: {
+        readonly code: string;
+        readonly message: string;
+        readonly field: string | null;
+        /** @description Of a duplicate: the first row with it. */
+        readonly row: number | null;
+    } | null;
+}
+export interface CampaignRowCounts {
+    /** @description The sum of the others. */
+    readonly total: number;
+    /** @description Not taken on yet. */
+    readonly pending: number;
+    readonly refused: number;
+    /** @description Not taken on any more. */
+    readonly skipped: number;
+    readonly queued: number;
+    readonly sent: number;
+    readonly delivered: number;
+    readonly read: number;
+    readonly failed: number;
+    readonly cancelled: number;
+    readonly expired: number;
+}
+export interface CampaignRowsAdded {
+    readonly first_row: number;
+    readonly last_row: number;
+    /** @description Rows that can be sent. */
+    readonly pending: number;
+    /** @description Rows that cannot, and never stop the others. */
+    readonly refused: number;
+    /** @description The first 100 refused ones. */
+    readonly problems: readonly components["schemas"]["CampaignRow"][];
+}
+export interface CampaignRowsCleared {
+    /** @description How many. */
+    readonly deleted: number;
+}
 export interface CancelFilter {
     /**
      * @description Default: both.
@@ -4669,6 +5503,52 @@ export type CancelMessages = {
      */
     readonly mode?: "live" | "test";
 } & (unknown | unknown);
+/** @description Only the fields to change. */
+export interface ChangeCampaign {
+    /** @description Not blank. */
+    readonly name?: string;
+    /**
+     * @description Template, required without media: `{column}` is the row's value, `{column|words}` has words for where it is missing or blank, `{{` and `}}` are braces.
+     * @default
+     */
+    readonly text?: string;
+    /** @description For all rows. */
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /** @description Null: any number of the workspace; or an id, or 1 to 50 ids. */
+    readonly from?: null | number | readonly number[];
+    /** @description Of all its messages; null for `campaign-<id>`. */
+    readonly reference?: string | null;
+    /**
+     * @description Required with `hours`, and for row times without an offset.
+     * @example Europe/Berlin
+     */
+    readonly timezone?: string | null;
+    /**
+     * @description It begins then, in the future; null: when it is started.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /** @description In `timezone`. */
+    readonly hours?: components["schemas"]["SendingHours"] | null;
+    /**
+     * @description In the future and after the time to begin: no message leaves later.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+    /**
+     * @description How many of the 1,000 in each number's 24 hours it leaves to others.
+     * @default 200
+     */
+    readonly quota_reserve?: number;
+    /** @description Digits of a calling code, for phones without `+`. */
+    readonly default_country_code?: string | null;
+    /**
+     * @description `drop` refuses later rows of the same recipient.
+     * @default keep
+     * @enum {string}
+     */
+    readonly duplicates?: "keep" | "drop";
+}
 export interface ChangeNumber {
     readonly label?: string;
     /** @description What is left out stays as it is; null takes that limit away. */
@@ -5002,7 +5882,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Figures {
     /**
      * Format: date-time
@@ -5074,6 +5954,8 @@ export interface Held {
     readonly workspace_id: number;
     readonly messages: number;
     readonly reminders: number;
+    /** @description That `resume` asks for the row to go on from. */
+    readonly campaigns: number;
 }
 export interface HeldCancelled {
     readonly cancelled: number;
@@ -5429,7 +6311,7 @@ export interface MessageWaiting {
     /** @description What has to end first. Empty: only messages before it, or a worker's next look. */
     readonly for: readonly {
         /** @enum {string} */
-        readonly reason: "disabled" | "held" | "paused" | "not_connected" | "scheduled" | "limited" | "no_room" | "resting" | "sending";
+        readonly reason: "disabled" | "held" | "campaign" | "paused" | "not_connected" | "scheduled" | "limited" | "no_room" | "resting" | "sending";
         /**
          * Format: date-time
          * @description When it ends by itself; null when unknown.
@@ -5888,6 +6770,10 @@ export interface ReminderRun {
     /** @description Why the run was refused: a code of the error catalogue. */
     readonly code: string | null;
 }
+export interface ResumeCampaign {
+    /** @description After a restore: the first row that had not left. */
+    readonly from_row?: number | null;
+}
 export type RevokedKey = {
     readonly id: number;
     /** @enum {boolean} */
@@ -5897,6 +6783,40 @@ export interface RevokedPortalSession {
     readonly id: number;
     /** @enum {boolean} */
     readonly revoked: true;
+}
+export interface RowInput {
+    readonly to: components["schemas"]["RowRecipient"];
+    /** @description By the names of columns. */
+    readonly values?: {
+        readonly [key: string]: string;
+    };
+    /**
+     * @description It is not taken on before; null for the campaign's.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description It is not sent after; null for the campaign's.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+}
+/** @description Exactly one of the keys. */
+export interface RowRecipient {
+    /**
+     * @description E.164 with a leading +; without + where the campaign has a `default_country_code`.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Exact name of a WhatsApp group. */
+    readonly group?: string;
+    /** @description Id of a saved contact. */
+    readonly contact_id?: number;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @example @example
+     */
+    readonly username?: string;
 }
 export interface Scan {
     /**
@@ -5999,6 +6919,21 @@ export interface SendWorkspaceMessage {
     readonly expires_at?: string | null;
     /** @description What you call it, such as the id of an order. No recipient, key or webhook sees it. */
     readonly reference?: string | null;
+}
+/** @description Messages leave only then. */
+export interface SendingHours {
+    /** @description Left out: all seven. */
+    readonly days?: readonly ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+    /**
+     * @description On the clocks of `timezone`.
+     * @example 09:00
+     */
+    readonly from: string;
+    /**
+     * @description On the clocks of `timezone`.
+     * @example 18:00
+     */
+    readonly until: string;
 }
 export interface Sent {
     readonly id: number;
@@ -6163,6 +7098,11 @@ export interface Tick {
 }
 export interface Timeline {
     readonly message: components["schemas"]["WorkspaceMessage"];
+    /** @description The campaign and row that it was made of. */
+    readonly campaign: {
+        readonly id: number;
+        readonly row: number;
+    } | null;
     /** @description Null once it waits no more. */
     readonly waiting: components["schemas"]["MessageWaiting"] | null;
     /** @description At most 200, oldest first. */
@@ -6563,4 +7503,84 @@ export interface ListSentQuery {
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
+}
+export interface ListCampaignsQuery {
+    /** @description One or several, comma-separated. */
+    readonly state?: readonly ("draft" | "scheduled" | "running" | "paused" | "done" | "stopped")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface CreateCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface UpdateCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListCampaignRowsQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("pending" | "refused" | "skipped" | "queued" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
+    /** @description Only rows with an error of this code. */
+    readonly code?: string;
+    /** @description A phone: rows to it, and to contacts that had it when they were taken on. */
+    readonly to?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface AddCampaignRowsQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+    /** @description Of a file: the column of the recipients. Default: `to`, else `phone`. */
+    readonly to_column?: string;
+}
+export interface ClearCampaignRowsQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetCampaignRowQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DownloadCampaignResultsQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("pending" | "refused" | "skipped" | "queued" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ForecastCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface StartCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface PauseCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface StopCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ResumeCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
 }

@@ -141,6 +141,41 @@ const toMedia = (at: Endpoints) => ({
   delete: at.remove("/admin/v1/workspaces/{id}/media/{media_id}"),
 })
 
+const makeCampaigns = (at: Endpoints) => ({
+  /** Creates a draft. */
+  create: at.create("/admin/v1/workspaces/{id}/campaigns"),
+  /** Campaigns, newest first. */
+  list: at.list("/admin/v1/workspaces/{id}/campaigns"),
+  /** A campaign with its counts, what it waits for and when it finishes. */
+  get: at.get("/admin/v1/workspaces/{id}/campaigns/{campaign_id}"),
+  /** Changes the given fields. */
+  update: at.patch("/admin/v1/workspaces/{id}/campaigns/{campaign_id}"),
+  /** Stops and deletes a campaign. Its messages stay. */
+  remove: at.remove("/admin/v1/workspaces/{id}/campaigns/{campaign_id}"),
+  /** Adds up to 1,000 rows to a draft; `problems` tells which are refused, and why. */
+  addRows: at.create("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
+  /** Adds the rows of a CSV file to a draft, all or none. */
+  uploadRows: at.uploadTo("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
+  /** Deletes all rows of a draft. */
+  clearRows: at.remove("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
+  /** Rows in their order, with what became of each. */
+  rows: at.list("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
+  /** One row. */
+  row: at.get("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows/{row}"),
+  /** What became of each row, as a stream of CSV. */
+  results: at.download("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/results.csv"),
+  /** When it would start and finish, from what is known now. */
+  forecast: at.get("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/forecast"),
+  /** Starts a draft. */
+  start: at.order("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/start"),
+  /** Pauses it; what waits in queues is held. */
+  pause: at.order("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/pause"),
+  /** Resumes it. After a restore of the store `from_row` names the first row that had not left. */
+  resume: at.post("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/resume"),
+  /** Stops it for good: pending rows are skipped, and waiting messages cancelled. */
+  stop: at.order("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/stop"),
+})
+
 const makeNumberChecks = (at: Endpoints) => ({
   /** Starts checking which phones are on WhatsApp. */
   create: at.create("/admin/v1/workspaces/{id}/number-checks"),
@@ -265,6 +300,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     messages: listMessages(at),
     media: toMedia(at),
     numberChecks: makeNumberChecks(at),
+    campaigns: makeCampaigns(at),
 
     /** How a workspace and the service do. */
     figures: {

@@ -75,6 +75,8 @@ export interface RequestSpec {
   readonly keyed?: boolean
   /** Whether the answer is a page of a list. */
   readonly isPaged?: boolean
+  /** The content type of an answer that is given as a stream. */
+  readonly streams?: "text/csv"
 }
 
 /** Sends the request and returns the parsed response. */
@@ -94,7 +96,7 @@ export const makeRequester = (
     const headers: Record<string, string> = {
       ...connection.headers,
       ...credentials,
-      accept: "application/json",
+      accept: request.streams ?? "application/json",
     }
     if (request.keyed === true) headers["idempotency-key"] = toKey(options)
     if (request.json !== undefined) headers["content-type"] = "application/json"
@@ -275,7 +277,13 @@ const isAnswer = (answer: unknown, isPaged: boolean): boolean => {
 const attempt = async (
   fetch: NonNullable<ConnectionOptions["fetch"]>,
   url: string,
-  { body, file, isPaged = false, method }: RequestSpec & { readonly body: string | undefined },
+  {
+    body,
+    file,
+    isPaged = false,
+    method,
+    streams,
+  }: RequestSpec & { readonly body: string | undefined },
   headers: Readonly<Record<string, string>>,
   timeoutMillis: number,
   signal: AbortSignal | undefined,
@@ -285,6 +293,7 @@ const attempt = async (
   const ending = new AbortController()
   const end = () => ending.abort(signal?.reason)
   signal?.addEventListener("abort", end)
+  let isStreaming = false
   const timer =
     timeoutMillis > longestTimer
       ? undefined
@@ -299,6 +308,12 @@ const attempt = async (
       ...(body === undefined ? {} : { body }),
       ...form?.init,
     })
+    if (response.ok && streams !== undefined) {
+      isStreaming = response.headers.get("content-type")?.startsWith(streams) === true
+      return isStreaming
+        ? { answer: response.body }
+        : unexpectedAnswer(response, `it is not ${streams}`)
+    }
     const text = await response.text()
     if (!response.ok) return getError(response, text)
     const answer = toJson(text)
@@ -319,7 +334,8 @@ const attempt = async (
     })
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener("abort", end)
+    // A signal ends a stream until its last byte.
+    if (!isStreaming) signal?.removeEventListener("abort", end)
   }
 }
 

@@ -46,6 +46,16 @@ const first = async <Item>(items: AsyncIterable<Item>): Promise<Item | undefined
   return undefined
 }
 
+/** A draft with one row. */
+const aDraft = async (operator: OperatorClient, workspace: number): Promise<number> => {
+  const { id } = await operator.campaigns.create(workspace, {
+    name: "Spring",
+    text: "Hello {name}",
+  })
+  await operator.campaigns.addRows(workspace, id, { rows: [{ to, values: { name: "Ann" } }] })
+  return id
+}
+
 /** Simulated numbers have no account to log in: the service refuses. */
 const refusedWith = async (code: string, call: Promise<unknown>): Promise<void> =>
   assert.deepInclude(
@@ -229,6 +239,72 @@ const entries: {
     assert.match((await operator.media.get(workspace, created.media)).url, /^https:/),
   deleteWorkspaceMedia: async ({ operator, workspace, created }) =>
     assert.isTrue((await operator.media.delete(workspace, created.media)).deleted),
+
+  createCampaign: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.campaigns.create(workspace, { name: "Spring", text: "Hello" })).state,
+      "draft",
+    ),
+  listCampaigns: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await first(operator.campaigns.list(workspace)))?.id, id)
+  },
+  getCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await operator.campaigns.get(workspace, id)).rows.pending, 1)
+  },
+  updateCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    const changed = await operator.campaigns.update(workspace, id, { quota_reserve: 500 })
+    assert.strictEqual(changed.quota_reserve, 500)
+  },
+  deleteCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.isTrue((await operator.campaigns.remove(workspace, id)).deleted)
+  },
+  addCampaignRows: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    const file = new Blob([`phone,name\n${to.phone},Ann\n`])
+    const added = await operator.campaigns.uploadRows(workspace, id, { file }, { mode: "live" })
+    assert.deepInclude(added, { first_row: 2, last_row: 2, pending: 1, refused: 0 })
+  },
+  clearCampaignRows: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await operator.campaigns.clearRows(workspace, id)).deleted, 1)
+  },
+  listCampaignRows: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await first(operator.campaigns.rows(workspace, id)))?.text, "Hello Ann")
+  },
+  getCampaignRow: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await operator.campaigns.row(workspace, id, 1)).status, "pending")
+  },
+  downloadCampaignResults: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    const results = await operator.campaigns.results(workspace, id, { status: ["pending"] })
+    assert.include(await new Response(results).text(), to.phone)
+  },
+  forecastCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await operator.campaigns.forecast(workspace, id)).rows, 1)
+  },
+  startCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    assert.strictEqual((await operator.campaigns.start(workspace, id)).state, "running")
+  },
+  pauseCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    await refusedWith("campaign_not_started", operator.campaigns.pause(workspace, id))
+  },
+  resumeCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    await refusedWith("campaign_not_started", operator.campaigns.resume(workspace, id))
+  },
+  stopCampaign: async ({ operator, workspace }) => {
+    const id = await aDraft(operator, workspace)
+    await refusedWith("campaign_not_started", operator.campaigns.stop(workspace, id))
+  },
 
   createWorkspaceNumberCheck: async ({ operator, workspace }) =>
     assert.strictEqual(
@@ -487,6 +563,7 @@ const entries: {
       workspace_id: workspace,
       messages: 1,
       reminders: 0,
+      campaigns: 0,
     })
   },
   listHeld: async ({ created, operator, workspace }) => {

@@ -5,6 +5,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { BrowserSessions } from "./service/BrowserSessions.ts"
 import { PortalLinks } from "./service/PortalLinks.ts"
+import { CampaignFiles } from "./service/CampaignFiles.ts"
+import { layerCampaigns } from "./service/layerCampaigns.ts"
 import { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 import { refuse } from "./model/Refusal.ts"
 import type { Failure } from "./model/Refusal.ts"
@@ -148,6 +150,8 @@ export const layerServices = Layer.mergeAll(
   MediaDirectory.layer,
   Attachments.layer,
   NumberChecks.layer,
+  CampaignFiles.layer,
+  layerCampaigns,
   Reminders.layer,
   Restoration.layer,
   Version1Lists.layer,

@@ -6,6 +6,7 @@
 
 export { Ids, fromIndexes, parseId, requestId } from "./model/Ids.ts"
 export type {
+  CampaignId,
   ContactId,
   EventId,
   KeyId,
@@ -122,6 +123,7 @@ export type {
 export type { Outbox } from "./store/WebhookStore.ts"
 export type {
   MessageEvent,
+  CampaignOrigin,
   Message,
   MessageError,
   MessageErrorCode,
@@ -391,6 +393,8 @@ export {
   pausedUntil,
   pausesAfter,
   pausesOnceLinked,
+  restrictedSince,
+  restricts,
   reasonOnceResumed,
   connectionReasons,
   isSameNumber,
@@ -483,7 +487,7 @@ export type {
   GiveTelegramPassword,
 } from "./service/Numbers.ts"
 
-export { StartingPacing, changedPacing, liveWhatsAppPacing } from "./model/Pacing.ts"
+export { StartingPacing, changedPacing, liveWhatsAppPacing, unpaced } from "./model/Pacing.ts"
 export type { Pacing } from "./model/Pacing.ts"
 
 export {
@@ -599,6 +603,80 @@ export {
   reminderRequestParser,
   runRefusalMessage,
 } from "./model/Reminder.ts"
+export type {
+  CampaignFigures,
+  CampaignInsertion,
+  CampaignCheck,
+  CampaignMove,
+  CampaignNumber,
+  CampaignScope,
+  CampaignStore,
+  CampaignTake,
+  CampaignTaken,
+  NextCheck,
+  CountedCampaign,
+  RowFilter,
+  RowPageQuery,
+  RowsAppended,
+  RowsToAppend,
+} from "./store/CampaignStore.ts"
+export {
+  campaignReference,
+  campaignStates,
+  endedStates,
+  fullQueue,
+  maximumCampaignFileBytes,
+  maximumCampaignRows,
+  maximumOpenCampaigns,
+  pauseReasons,
+  refillQueue,
+  rowCodes,
+  rowsAtOnce,
+  rowStatuses,
+  toRowStatus,
+  weekdays,
+} from "./model/Campaign.ts"
+export type {
+  Campaign,
+  CampaignPauseReason,
+  CampaignRow,
+  CampaignSettings,
+  CampaignState,
+  NewCampaign,
+  NewCampaignRow,
+  RowCode,
+  RowCounts,
+  RowNeeds,
+  RowRecipient,
+  RowRefusal,
+  RowState,
+  RowStatus,
+  SendingHours,
+  Weekday,
+} from "./model/Campaign.ts"
+export {
+  CampaignBody,
+  CampaignChangeBody,
+  CampaignQuery,
+  CampaignRowQuery,
+  CampaignResultsQuery,
+  maximumRowsAtOnce,
+  ResumeBody,
+  RowsBody,
+} from "./model/CampaignInput.ts"
+export type { AddRows, ChangeCampaign, CreateCampaign } from "./model/CampaignInput.ts"
+export { CampaignFiles } from "./service/CampaignFiles.ts"
+export { Campaigns, campaignWaitReasons } from "./service/Campaigns.ts"
+export type {
+  CampaignForecast,
+  CampaignRowView,
+  CampaignView,
+  CampaignWait,
+  ListCampaignRows,
+  ListCampaigns,
+  RowsAdded,
+  RowsUpload,
+} from "./service/Campaigns.ts"
 export type { ReminderStore } from "./model/Reminder.ts"
 export type {
   DueReminder,
@@ -629,6 +707,7 @@ export {
   bodyRule,
   decoded,
   inputDecoder,
+  requireFitTexts,
   parsed,
   textBetween,
   canonicalJson,

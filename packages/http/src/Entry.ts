@@ -7,11 +7,12 @@ import type {
   CursorPage,
   Refusal,
   Repeatable,
+  SpooledContent,
   StoreUnavailable,
   Upload,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import type { Handler, IncomingRequest, OpenEvents, Reply } from "./IncomingRequest.ts"
+import type { Handler, IncomingRequest, Reply, Streamed } from "./IncomingRequest.ts"
 import { clientRequestId, commonHeaders, refusals } from "./openapi/Operation.ts"
 import type {
   Answer as DescribedAnswer,
@@ -45,6 +46,13 @@ export type OperationInput<Request> = {
       readonly example: unknown
     }
   | { readonly source: "file" }
+  | {
+      /** A JSON body, or a form with one file of at most `fileBytes`. */
+      readonly source: "json_or_file"
+      readonly schema: Schema.Top
+      readonly example: unknown
+      readonly fileBytes: number
+    }
 )
 
 /** The names of all fields, nested ones included. */
@@ -97,6 +105,18 @@ export const optionalJson =
 
 /** Reads one uploaded file. It is removed with the request unless it is kept. */
 export const file: OperationInput<Upload> = { source: "file" }
+
+/** What an operation that takes either was sent. The file is removed with the request. */
+export type JsonOrFile =
+  | { readonly kind: "json"; readonly command: JsonValue }
+  | { readonly kind: "file"; readonly content: SpooledContent }
+
+/** Reads a JSON body, which the core checks, or the content of one uploaded file, which may be empty. */
+export const jsonOrFile = <S extends Schema.Top>(
+  schema: S,
+  example: InJson<S["Encoded"]>,
+  fileBytes: number,
+): OperationInput<JsonOrFile> => ({ source: "json_or_file", schema, example, fileBytes })
 
 /** The success body, and an example for the document. */
 interface Body<S extends Schema.Top = Schema.Top> {
@@ -172,7 +192,7 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
   readonly success: string
   readonly answer: Body<Answer>
   /** Of the answer. Default: JSON. */
-  readonly contentType?: "text/event-stream"
+  readonly contentType?: "text/event-stream" | "text/csv"
   /** In addition to the refusals of every operation in its table. */
   readonly refused?: ReadonlyArray<Refused>
 }
@@ -190,11 +210,13 @@ export interface Input<Path extends string, Request> {
   readonly request: Request
 }
 
-/** The answer of an operation that streams server-sent events. */
-export class EventStream {
-  readonly open: OpenEvents
+/** The answer of an operation that streams. */
+export class StreamedAnswer implements Streamed {
+  readonly contentType: NonNullable<Entry["contentType"]>
+  readonly open: Streamed["open"]
 
-  constructor(open: OpenEvents) {
+  constructor(contentType: NonNullable<Entry["contentType"]>, open: Streamed["open"]) {
+    this.contentType = contentType
     this.open = open
   }
 }

@@ -38,8 +38,8 @@ import type {
   ClientAddressOf,
   Handler,
   IncomingRequest,
-  OpenEvents,
   Reply,
+  Streamed,
   WholeReply,
 } from "./IncomingRequest.ts"
 import { dashboardHandler, isOfDashboard } from "./open/dashboard.ts"
@@ -49,6 +49,7 @@ import type { LinkServices } from "./open/links.ts"
 import { healthRoutes, metricsRoute } from "./open/monitoring.ts"
 import type { MonitoringServices } from "./open/monitoring.ts"
 import { apiDocument } from "./openapi/document.ts"
+import { campaignRoutes } from "./operator/campaigns.ts"
 import { deliveryRoutes as deliveryOperatorRoutes } from "./operator/deliveries.ts"
 import { serviceFigures, workspaceFigures } from "./operator/figures.ts"
 import { reminderLogRoutes } from "./operator/reminders.ts"
@@ -226,6 +227,8 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
     workspaceFigures,
     yield* serviceFigures,
     ...(emulator === null ? [] : yield* emulator),
+    // Last, since the document numbers what it has in common by first use.
+    ...campaignRoutes,
   ]
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",
@@ -261,16 +264,18 @@ const allParts = Effect.gen(function* allParts() {
   const links = customers ? linkRoutes : []
   const watched = yield* watchedRoutes
   const operator = yield* operatorInterface(options, getAddress)
-  const docs = yield* docsRoutes((pages, publicUrl) =>
-    apiDocument(
-      {
-        v2: customers ? routesV2 : [],
-        v1,
-        operator: operator.routes,
-        open: [...links, ...watched, ...pages],
-      },
-      publicUrl,
-    ),
+  const docs = yield* docsRoutes(
+    (pages, publicUrl) =>
+      apiDocument(
+        {
+          v2: customers ? routesV2 : [],
+          v1,
+          operator: operator.routes,
+          open: [...links, ...watched, ...pages],
+        },
+        publicUrl,
+      ),
+    operator.parts.length > 0,
   )
   const parts: ReadonlyArray<Part<AllServices>> = [
     ...(customers ? yield* customerParts(v1, permits, getAddress) : []),
@@ -299,11 +304,11 @@ const response = (
 }
 
 /** Opens the stream in the request's scope, which ends with the last byte. */
-const eventsResponse = (
+const streamedResponse = (
   { answerHeaders: headers }: IncomingRequest,
-  events: OpenEvents,
+  { contentType, open }: Streamed,
 ): Effect.Effect<HttpServerResponse, Refusal | StoreUnavailable, Scope.Scope> =>
-  Effect.map(events, (bytes) => stream(bytes, { headers, contentType: "text/event-stream" }))
+  Effect.map(open, (bytes) => stream(bytes, { headers, contentType }))
 
 /** The rest of such a path is a secret link, so it is not logged. */
 const secretPath = /^\/(media|qr)\/.*/
@@ -400,8 +405,8 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
       })
 
       function accepted(reply: Reply) {
-        return "events" in reply
-          ? eventsResponse(incoming, reply.events)
+        return "streamed" in reply
+          ? streamedResponse(incoming, reply.streamed)
           : Effect.succeed(response(incoming, reply))
       }
 

@@ -54,7 +54,7 @@ export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): In
 export type Reply =
   | WholeReply
   /** Opened once the part's place is free again, in the scope of the request. */
-  | { readonly status: 200; readonly events: OpenEvents }
+  | { readonly status: 200; readonly streamed: Streamed }
 
 /** An answer whose end is known. */
 export type WholeReply =
@@ -64,12 +64,16 @@ export type WholeReply =
   /** Without a body: the caller has a copy. */
   | { readonly status: 304 }
 
-/** Opens a stream of server-sent events, which holds places of its own. */
-export type OpenEvents = Effect.Effect<
-  Stream.Stream<Uint8Array>,
-  Refusal | StoreUnavailable,
-  Scope.Scope
->
+/** An answer of unknown length. */
+export interface Streamed {
+  readonly contentType: string
+  /** Opens the stream, which holds places of its own. One that fails breaks the connection. */
+  readonly open: Effect.Effect<
+    Stream.Stream<Uint8Array, unknown>,
+    Refusal | StoreUnavailable,
+    Scope.Scope
+  >
+}
 
 /** A body that is not JSON. */
 interface Content {

@@ -10,11 +10,13 @@ const jsonNames = {
   accountDisabled: "account_disabled",
   apiV2Enabled: "api_v2_enabled",
   contactId: "contact_id",
+  defaultCountryCode: "default_country_code",
   errorMessage: "error_message",
   eventId: "event_id",
   expiresAt: "expires_at",
   expiresIn: "expires_in",
   fileName: "file_name",
+  fromRow: "from_row",
   jitterMillis: "jitter_ms",
   latencyMillis: "latency_ms",
   loginMethod: "login_method",
@@ -31,12 +33,14 @@ const jsonNames = {
   perMinute: "per_minute",
   proxyUrl: "proxy_url",
   qrCodeApi: "qr_code_api",
+  quotaReserve: "quota_reserve",
   requiredScope: "required_scope",
   retentionDays: "retention_days",
   returnUrl: "return_url",
   roomAt: "room_at",
   sendAt: "send_at",
   sentAt: "sent_at",
+  toColumn: "to_column",
   workspaceId: "workspace_id",
 } as const satisfies Readonly<Record<UnlikeJson<keyof Details>, string>> &
   Readonly<Record<string, string>>
@@ -83,14 +87,22 @@ const others: ReadonlyMap<string, string> = new Map(
 
 const otherName = (name: string): string => others.get(name) ?? name
 
+/** The field whose members have names of the caller's own, which stay as they are. */
+const freely = "values"
+
 /** JSON with the core's names, as a command. */
 export const readNames = (value: JsonValue): JsonValue => {
   if (typeof value !== "object" || value === null) return value
   if (Array.isArray(value)) return value.map(readNames)
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [otherName(name), readNames(member)]),
+    Object.entries(value).map(([name, member]) =>
+      name === freely ? [name, member] : [otherName(name), readNames(member)],
+    ),
   )
 }
 
 /** The path of a field of what was read, such as `to[3].contact_id`, as it was sent. */
-export const writtenField = (field: string): string => field.replaceAll(/[^.[\]]+/g, otherName)
+export const writtenField = (field: string): string => {
+  const [own = "", ...free] = field.split(new RegExp(`(?<=(?:^|\\.)${freely})\\.`))
+  return [own.replaceAll(/[^.[\]]+/g, otherName), ...free].join(".")
+}

@@ -9,7 +9,7 @@ import type { Scope } from "effect"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { OperationInput } from "./Entry.ts"
+import type { JsonOrFile, OperationInput } from "./Entry.ts"
 import {
   declaresMoreThan,
   isPlain,
@@ -68,6 +68,19 @@ const readBody = Effect.fnUntraced(function* readBody(
       const command = readNames(json)
       incoming.source = "json"
       return { fingerprinted: command, request: command }
+    }
+    case "json_or_file": {
+      if (isMultipart(request.headers["content-type"])) {
+        const { content } = yield* readFormFile(request, files, input.fileBytes)
+        incoming.source = "json"
+        const toColumn = new URLSearchParams(incoming.query).get("to_column")
+        const file: JsonOrFile = { kind: "file", content }
+        return { fingerprinted: { sha256: content.sha256, toColumn }, request: file }
+      }
+      const command = readNames(yield* readJson(request))
+      incoming.source = "json"
+      const value: JsonOrFile = { kind: "json", command }
+      return { fingerprinted: command, request: value }
     }
     case "file": {
       const upload = yield* readUpload(request, files)
@@ -193,12 +206,12 @@ const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array =
 // Uploads
 
 /** Reads a few surplus fields, so that the refusal can name them. */
-const uploadLimits: FormLimits = {
+const uploadLimits = (fileBytes: number): FormLimits => ({
   fileParts: ["file"],
-  fileBytes: maximumFileBytes,
+  fileBytes,
   fieldBytes: 16 * 1024,
   parts: 10,
-}
+})
 
 const wrongType = refuse("unsupported_content_type", {
   message: "Send the file as multipart/form-data, in the field file.",
@@ -210,48 +223,57 @@ const missingFile = invalidFile("The form has no file in the field file.")
 const emptyFile = invalidFile("The file is empty.")
 const unnamedFile = invalidFile("The file has no name, or one of more than 255 characters.")
 const tooManyParts = invalidFile("The form must have one part alone, the file in the field file.")
+const malformed = invalidFile("The body is no complete multipart/form-data form.")
 
-const refusalOfForm: Readonly<Record<FormProblem["reason"], Refusal>> = {
-  no_room: noRoomForFile,
-  too_large: refuse("request_too_large", {
-    message: `The file is larger than ${maximumFileBytes} bytes.`,
-  }),
-  too_many_fields: tooManyParts,
-  malformed: invalidFile("The body is no complete multipart/form-data form."),
-}
-
-/** The form's file; a form with anything else is refused. */
-const toUpload = ({
-  fields,
-  file,
-  moreFiles,
-  otherFiles,
-}: Form): Result.Result<Upload, Refusal> => {
-  if (file === undefined) return Result.fail(missingFile)
-  if (fields.length + moreFiles + otherFiles > 0) return Result.fail(tooManyParts)
-  const fileName = storedFileName(file)
-  if (file.content.size === 0) return Result.fail(file.name === "" ? missingFile : emptyFile)
-  if (fileName === undefined) return Result.fail(unnamedFile)
-  return Result.succeed({ fileName, content: file.content })
+const refusalOfForm = (reason: FormProblem["reason"], fileBytes: number): Refusal => {
+  switch (reason) {
+    case "no_room":
+      return noRoomForFile
+    case "too_large":
+      return refuse("request_too_large", {
+        message: `The file is larger than ${fileBytes} bytes.`,
+      })
+    case "too_many_fields":
+      return tooManyParts
+    case "malformed":
+      return malformed
+  }
 }
 
 /**
- * The uploaded file, kept until the scope closes. Fails with `unsupported_content_type`, `request_too_large`
- * (by the declared length before anything is read, and by the bytes received), `validation_failed` on `file`
- * (without a disk before anything is read), and `service_unavailable` when the disk has no room for it.
+ * The form's file; a form with anything else is refused. Fails with `unsupported_content_type`,
+ * `request_too_large` (by the declared length before anything is read, and by the bytes received),
+ * `validation_failed` on `file` (without a disk before anything is read), and `service_unavailable` when the
+ * disk has no room for it.
  */
-const readUpload = Effect.fnUntraced(function* readUpload(
+const readFormFile = Effect.fnUntraced(function* readFormFile(
   request: HttpServerRequest,
   files: typeof MediaFiles.Service,
-): Effect.fn.Return<Upload, ReadFailure, Scope.Scope> {
+  fileBytes: number,
+): Effect.fn.Return<NonNullable<Form["file"]>, ReadFailure, Scope.Scope> {
   const { headers } = request
   if (!isMultipart(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
     return yield* wrongType
   }
   const unkept = refuseUnkept(files, "file")
   if (unkept !== undefined) return yield* unkept
-  const form = yield* readForm(request, files, uploadLimits).pipe(
-    Effect.catchTag("FormProblem", ({ reason }) => Effect.fail(refusalOfForm[reason])),
+  const form = yield* readForm(request, files, uploadLimits(fileBytes)).pipe(
+    Effect.catchTag("FormProblem", ({ reason }) => Effect.fail(refusalOfForm(reason, fileBytes))),
   )
-  return yield* Effect.fromResult(toUpload(form))
+  const { fields, file, moreFiles, otherFiles } = form
+  if (file === undefined) return yield* missingFile
+  if (fields.length + moreFiles + otherFiles > 0) return yield* tooManyParts
+  return file
+})
+
+/** The uploaded file, with a name to keep it under, until the scope closes. */
+const readUpload = Effect.fnUntraced(function* readUpload(
+  request: HttpServerRequest,
+  files: typeof MediaFiles.Service,
+): Effect.fn.Return<Upload, ReadFailure, Scope.Scope> {
+  const file = yield* readFormFile(request, files, maximumFileBytes)
+  const fileName = storedFileName(file)
+  if (file.content.size === 0) return yield* file.name === "" ? missingFile : emptyFile
+  if (fileName === undefined) return yield* unnamedFile
+  return { fileName, content: file.content }
 })

@@ -16,6 +16,7 @@ import { mediaStore } from "./media.ts"
 import { messageStore, version1ListStore } from "./messages.ts"
 import { changeFeedStore } from "./changeFeed.ts"
 import { numberCheckStore } from "./numberChecks.ts"
+import { campaignStore } from "./campaigns.ts"
 import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
 import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
@@ -63,6 +64,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     media: mediaStore(tables),
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
+    campaigns: campaignStore(tables),
     browserSessions: browserSessionStore(tables),
     news: changeFeedStore(tables),
     figures: figureStore(tables),

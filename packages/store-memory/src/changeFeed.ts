@@ -7,7 +7,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { findWorkspace } from "./tables.ts"
-import type { Tables } from "./tables.ts"
+import type { CampaignEntry, Tables } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 
 const modes = ["live", "test"] as const
@@ -58,12 +58,23 @@ const collectMarks = (
       reminders.map(({ reminder }) => reminder),
       most,
     ).map(({ id, revision }) => mark("reminders", id, revision)),
+    ...newestOfModes(row.campaigns.filter(({ removed }) => !removed).map(toMarked), most).map(
+      ({ id, revision, takenOn }) => mark("campaigns", id, [revision, takenOn]),
+    ),
     ...newestOfModes(
       checks.map(({ check }) => check),
       recent,
     ).map(({ checked, id, status }) => mark("number_checks", id, [status, checked])),
   ]
 }
+
+/** Taking rows on does not grow the revision. */
+const toMarked = ({ campaign: { id, mode, revision }, takenOn }: CampaignEntry) => ({
+  id,
+  mode,
+  revision,
+  takenOn,
+})
 
 export const changeFeedStore = (tables: Tables): Steps<ChangeFeedStore> => ({
   marks: (workspaces, limits) => workspaces.flatMap((id) => collectMarks(tables, id, limits)),

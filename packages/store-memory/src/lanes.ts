@@ -34,6 +34,7 @@ import {
   quotaVerdict,
   reasonOnceResumed,
   recipientName,
+  restricts,
   roomIn,
   stoppedUntil,
   takeFairShares,
@@ -54,6 +55,7 @@ import type {
   NextOfTurn,
   NumberId,
   Pacing,
+  Pause,
   PlannedQuota,
   QuotaFacts,
   QuotaLimit,
@@ -65,7 +67,16 @@ import { Sorted, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
 import { announce } from "./serviceStores.ts"
-import { addDueTest, byDue, deleteDueTest, findLane, toMessage, placeInAgenda } from "./tables.ts"
+import {
+  addDueTest,
+  byDue,
+  deleteDueTest,
+  findLane,
+  checkCampaigns,
+  toMessage,
+  placeInAgenda,
+  wakeCampaigns,
+} from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 import { call, fanOut } from "./webhooks.ts"
 
@@ -74,8 +85,9 @@ export const openLane = (
   workspace: WorkspaceRow,
   number: Omit<SendingNumber, "id">,
   pacing: Pacing | null,
-): Lane =>
-  tables.lanes.insert((id: NumberId) => ({
+): Lane => {
+  checkCampaigns(workspace, number.createdAt)
+  return tables.lanes.insert((id: NumberId) => ({
     number: { ...number, id },
     proxy: null,
     changed: null,
@@ -92,6 +104,7 @@ export const openLane = (
     held: new Set(),
     nextDue: null,
     control: { pacing, strikes: noFailures, pauses: noPauses },
+    restrictedAt: null,
     pacedUntil: null,
     limitedUntil: null,
     noRoomInARow: 0,
@@ -102,6 +115,7 @@ export const openLane = (
     sentTimes: [],
     recipients: new Map(),
   }))
+}
 
 /** The lane as the core's rules see it. */
 export const standing = ({ number, removed }: Lane) => ({
@@ -174,6 +188,7 @@ export const setStatus = (
   cutTurn(lane)
   lane.changed = changedTo(lane, change.status, reason, now)
   lane.number = { ...lane.number, ...change }
+  checkCampaigns(lane.workspace, now)
 }
 
 /** Whether its workspace is disabled; for a lane that is not removed. */
@@ -236,6 +251,10 @@ export const turnWithWorkspace = (tables: Tables, lane: Lane, now: number): void
   }
 }
 
+/** Its campaign was stopped or removed. */
+const isAbandoned = ({ campaign }: MessageRow): boolean =>
+  campaign !== null && (campaign.removed || campaign.campaign.state === "stopped")
+
 /** A new message waits. */
 export const enqueue = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
@@ -248,6 +267,17 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
     applyChange(tables, lane, { _tag: "Accepted", dueAt: message.dueAt })
   }
   offer(tables, row)
+}
+
+/** Takes a message out of its lane's queue, without turning the lane. It may still expire. */
+const putAside = (tables: Tables, row: MessageRow): void => {
+  const { lane } = row
+  withdraw(tables, row)
+  leaveTurn(row)
+  lane.waiting.delete(row)
+  lane.waitingTest.delete(row)
+  lane.held.add(row)
+  if (row.message.expiresAt !== null) tables.expiring.add(row)
 }
 
 /**
@@ -263,12 +293,9 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
     if (row === lane.inDoubt) continue
     withdraw(tables, row)
-    lane.waiting.delete(row)
-    lane.counting.delete(row)
-    lane.held.add(row)
-    if (row.message.expiresAt !== null) tables.expiring.add(row)
+    if (row.campaign === null) lane.counting.delete(row)
+    putAside(tables, row)
   }
-  lane.waitingTest.clear()
   applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
@@ -276,7 +303,8 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
 export const resume = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   lane.held.delete(row)
-  lane.fullUntil = null
+  // One of a campaign has counted all along.
+  if (row.campaign === null) lane.fullUntil = null
   if (message.mode === "test") lane.waitingTest.add(row)
   else {
     lane.waiting.add(row)
@@ -292,11 +320,37 @@ export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => 
   applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
+/** Holds those messages of a campaign that no transport has in hands. */
+export const holdMessages = (tables: Tables, rows: Iterable<MessageRow>, now: number): void => {
+  for (const row of rows) {
+    const { lane } = row
+    if (lane.removed || lane.held.has(row) || isLeased(row)) continue
+    putAside(tables, row)
+    applyChange(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, now) })
+    lane.limitedUntil = null
+  }
+}
+
+/** Returns held messages of a campaign to their lanes. */
+export const releaseMessages = (tables: Tables, rows: Iterable<MessageRow>, now: number): void => {
+  for (const row of rows) {
+    if (!row.lane.held.has(row)) continue
+    resume(tables, row)
+    turnWithFirst(tables, row.lane, now)
+  }
+}
+
+/** Their campaign was stopped or removed: those that no transport has in hands are to be cancelled. */
+export const abandonMessages = (tables: Tables, rows: Iterable<MessageRow>): void => {
+  for (const row of rows) if (!isLeased(row)) tables.orphaned.add(row)
+}
+
 /** The message waits and is not in flight: sweeps may find it. */
 const offer = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.add(row)
-  if (row.lane.removed) tables.orphaned.add(row)
-  else if (row.message.mode === "test" && !isDisabled(row.lane)) addDueTest(tables, row)
+  if (row.lane.removed || isAbandoned(row)) tables.orphaned.add(row)
+  if (row.lane.removed) return
+  if (row.message.mode === "test" && !isDisabled(row.lane)) addDueTest(tables, row)
 }
 
 /** The message no longer waits, or is in flight. */
@@ -333,7 +387,9 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
     again: again && row !== undefined ? { mayHaveLeft: isOutcomeUnknown(row) } : null,
     firstDueAt: firstDueAt(lane, now),
   })
-  if (row?.message.state === "waiting" && !isOutcomeUnknown(row)) offer(tables, row)
+  if (row?.message.state !== "waiting" || isOutcomeUnknown(row)) return
+  offer(tables, row)
+  if (row.campaign?.campaign.isHolding === true) holdMessages(tables, [row], now)
 }
 
 /** The message of the same turn that follows, if the turn goes on. */
@@ -395,6 +451,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
   row.endedAt = change.event.createdAt
   row.eventPosition = tell(tables, lane.workspace, change)
+  row.campaign?.waiting.delete(row)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
     return
@@ -436,6 +493,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.limitedUntil = null
   lane.control = { ...lane.control, pauses: noPauses }
   tables.linkings.delete(lane.number.id)
+  checkCampaigns(lane.workspace, now)
   applyChange(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
   for (const row of [...lane.waiting, ...lane.waitingTest, ...lane.held]) {
     withdraw(tables, row)
@@ -463,6 +521,14 @@ export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number)
     lane.fullUntil = fullUntil(plannedAfter(lane, now - windowMillis), now, planned.limit)
   }
   return exact
+}
+
+/** Whether there is room below a limit of its own: it tells nothing of other messages' room. */
+export const hasOwnRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
+  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
+  return (
+    fitsByBound(quotaFacts(lane, now, null), planned) || fitsExactly(count(lane, planned), planned)
+  )
 }
 
 /** Takes room for the new messages if there is any; counts only where the bound cannot decide. */
@@ -591,6 +657,12 @@ const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | und
   return holdsLease({ lease: lane.lease, leaseUntil }, lease) ? lane : undefined
 }
 
+/** Campaigns that may use the number look at its pause. */
+const notePause = (lane: Lane, pause: Pause, now: number): void => {
+  if (restricts(pause)) lane.restrictedAt = now
+  checkCampaigns(lane.workspace, now)
+}
+
 /** What a settlement left behind. */
 interface SettledOne {
   readonly id: MessageId
@@ -640,6 +712,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
       strikes,
       pauses: pause === null ? control.pauses : pausesAfter(control.pauses, pause),
     }
+    if (pause !== null) notePause(lane, pause, now)
   }
   release(tables, lane, now, settlement._tag === "Again")
   return { id, next: null, comesAgain: lane.nextDue !== null }
@@ -652,6 +725,7 @@ export const controlLane = (
   now: number,
   change: (control: LaneControl) => Partial<LaneControl>,
 ): boolean => {
+  wakeCampaigns(tables, tables.lanes.get(numberId)?.number.workspaceId, now)
   const lane = findLane(tables, numberId)
   if (lane === undefined) return false
   lane.control = { ...lane.control, ...change(lane.control) }
@@ -700,16 +774,19 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
     return { settled, next, comesAgain, blockedByLock }
   },
 
-  pause: (numberId, pause, now) =>
-    controlLane(tables, numberId, now, (control) => ({
+  pause: (numberId, pause, now) => {
+    const lane = findLane(tables, numberId)
+    if (lane !== undefined) notePause(lane, pause, now)
+    return controlLane(tables, numberId, now, (control) => ({
       pauses: pausesAfter(control.pauses, pause),
-    })),
+    }))
+  },
 
   resume: (numberId, now) => {
     const lane = findLane(tables, numberId)
     const { at, reason } = lane?.changed ?? { at: now, reason: null }
-    const isAbandoned = lane?.number.status === "disconnected" && reason !== null
-    if (isAbandoned && abandonedReasons.includes(reason))
+    const isGivenUp = lane?.number.status === "disconnected" && reason !== null
+    if (isGivenUp && abandonedReasons.includes(reason))
       lane.changed = { at, reason: reasonOnceResumed }
     return controlLane(tables, numberId, now, () => ({ pauses: noPauses }))
   },

@@ -39,7 +39,17 @@ import { Effect } from "effect"
 import { collectInSteps, newestFirst, searchNewest } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
-import { countAndRemember, enqueue, finish, hasRoom, isLeased, quotaFacts, tell } from "./lanes.ts"
+import {
+  count,
+  countAndRemember,
+  enqueue,
+  finish,
+  hasOwnRoom,
+  hasRoom,
+  isLeased,
+  quotaFacts,
+  tell,
+} from "./lanes.ts"
 import { storedFile } from "./media.ts"
 import { eventAt } from "./serviceStores.ts"
 import {
@@ -61,10 +71,15 @@ import { toldAttempts } from "./webhooks.ts"
 
 const toFacts = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
   const exactQuota = query.exactQuota
-  const exact =
-    exactQuota !== null && (exactQuota.numberId === null || exactQuota.numberId === lane.number.id)
+  const counted = () => {
+    if (exactQuota === null) return null
+    // Of all numbers the limit may be a campaign's own, which tells nothing of other messages' room.
+    if (exactQuota.numberId === null) return count(lane, exactQuota.planned)
+    return exactQuota.numberId === lane.number.id
       ? countAndRemember(lane, exactQuota.planned, query.now)
       : null
+  }
+  const exact = counted()
   return { number: lane.number, quota: quotaFacts(lane, query.now, exact) }
 }
 
@@ -133,8 +148,9 @@ export const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard
   const lane = laneIn(tables, workspaceId, numberId)
   if (lane === undefined) return "number"
   if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"
-  if (quota !== null && !hasRoom(lane, quota, now)) return "quota"
-  return null
+  if (quota === null) return null
+  const isOfCampaign = acceptance.messages.some(({ campaign }) => campaign !== null)
+  return (isOfCampaign ? hasOwnRoom : hasRoom)(lane, quota, now) ? null : "quota"
 }
 
 /** Takes from the allowance; false when the plan is unlimited and took nothing. */
@@ -180,10 +196,12 @@ export const accept = (
     const make = (id: MessageId): MessageRow => ({
       message: { ...message, id, state: "waiting", sentAt: null, error: null },
       lane,
+      campaign: message.campaign && (tables.campaigns.get(message.campaign.id) ?? null),
       tookAllowance,
       ...newMessageRow(),
     })
     const row = tables.messages.insert(make, reserved[ids.length])
+    row.campaign?.waiting.add(row)
     const { id } = row.message
     ids.push(id)
     noteFigure(tables, "messages", {
@@ -209,6 +227,7 @@ const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange |
   const row = tables.messages.insert((): MessageRow => ({
     message: change.message,
     lane,
+    campaign: null,
     tookAllowance: false,
     ...newMessageRow(),
   }))
@@ -261,13 +280,13 @@ const countAhead = (row: MessageRow, { mostAhead, now }: TimelineQuery): number 
   const { lane, message } = row
   if (message.state !== "waiting") return 0
   const others = message.mode === "live" ? lane.waiting : lane.waitingTest
-  let count = 0
+  let ahead = 0
   for (const other of others) {
     const isBefore = lane.held.has(row) || byDue(other, row) < 0
     if (!isBefore || other.message.dueAt > now || hasExpired(other.message, now)) continue
-    if (++count === mostAhead) break
+    if (++ahead === mostAhead) break
   }
-  return count
+  return ahead
 }
 
 const timelineFacts = (

@@ -49,7 +49,7 @@ import {
   turnWithNumber,
   count,
 } from "./lanes.ts"
-import { finishClaim, isLost, laneIn, findLane, findWorkspace } from "./tables.ts"
+import { finishClaim, findLane, findWorkspace, isLost, laneIn, wakeCampaigns } from "./tables.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
 import { report } from "./webhooks.ts"
 
@@ -162,6 +162,7 @@ const attemptSteps = (
 > => ({
   addLinking: (number, attempt, limit, claim) => {
     if (isLost(tables, claim)) return broken("idempotency")
+    wakeCampaigns(tables, number.workspaceId, number.createdAt)
     const owner = findWorkspace(tables, number.workspaceId)
     if (owner === undefined) return broken("number")
     if (ownsAllNumbers(owner.lanes, limit)) return broken("limit")
@@ -173,6 +174,7 @@ const attemptSteps = (
 
   reconnect: (workspaceId, numberId, attempt, claim) => {
     if (isLost(tables, claim)) return broken("idempotency")
+    wakeCampaigns(tables, workspaceId, attempt.requestedAt)
     const lane = laneIn(tables, workspaceId, numberId)
     if (lane?.number.status !== "disconnected") return broken("number")
     const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
@@ -245,6 +247,7 @@ const progressSteps = (
   linked: (id, phone, now, reports = null) => {
     const row = findRow(tables, id)
     const lane = row === undefined ? undefined : findLane(tables, row.attempt.numberId)
+    wakeCampaigns(tables, lane?.number.workspaceId, now)
     if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
     if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
@@ -382,6 +385,7 @@ const connectionSteps = (
   "setStatus" | "connection" | "connections" | "reportConnections" | "remove"
 > => ({
   setStatus: (id, status, phone, now, callback = null, reason = null) => {
+    wakeCampaigns(tables, tables.lanes.get(id)?.number.workspaceId, now)
     const lane = findLane(tables, id)
     if (lane === undefined) return null
     const text = phoneWithStatus(lane.number, findAttempt(tables, lane), status, phone ?? null)
@@ -419,6 +423,7 @@ const connectionSteps = (
   },
 
   remove: (workspaceId, id, now) => {
+    wakeCampaigns(tables, workspaceId, now)
     const lane = laneIn(tables, workspaceId, id)
     if (lane === undefined) return false
     closeLane(tables, lane, now)

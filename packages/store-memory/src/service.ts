@@ -27,6 +27,7 @@ import type {
   DueWork,
 } from "@messaging-service/core"
 import { Effect, Record } from "effect"
+import { nextCampaignDue } from "./campaigns.ts"
 import { earliest, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { firstDueAt, standing } from "./lanes.ts"
@@ -178,6 +179,7 @@ const nextDue: Readonly<
   // Earlier than any time that a clock shows, so always due.
   orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
+  campaigns: nextCampaignDue,
   deliveries: (tables, saturated) => {
     for (const { at, lane } of tables.deliveryQueue) {
       if (lane.kind === "webhook" || !isSaturated(saturated, lane.workspaceId)) return at

@@ -4,6 +4,8 @@ import type {
   Admits,
   ApiKey,
   CallbackType,
+  Campaign,
+  CampaignId,
   ClaimOutcome,
   ConnectionFacts,
   Contact,
@@ -28,6 +30,7 @@ import type {
   MessageId,
   Mode,
   NewBrowserSession,
+  NewCampaignRow,
   NewSignInLink,
   NumberCheck,
   NumberCheckId,
@@ -40,6 +43,8 @@ import type {
   ReminderContent,
   ReminderId,
   RequestWindow,
+  RowRecipient,
+  RowStatus,
   SealedProxy,
   SendingNumber,
   ShardState,
@@ -85,6 +90,44 @@ export interface WorkspaceRow {
   readonly usedBytes: Record<"directory" | "attachments", number>
   /** Of both modes, oldest first, deleted ones included. */
   readonly reminders: Array<ReminderRow>
+  /** Of both modes, oldest first, removed ones included. */
+  readonly campaigns: Array<CampaignEntry>
+}
+
+export interface CampaignEntry {
+  campaign: Campaign
+  /** Its value at creation. */
+  readonly original: Campaign
+  readonly owner: WorkspaceRow
+  /** Those above `count` are of an upload that is under way or broke off. */
+  rows: Array<RowEntry>
+  count: number
+  upload: { readonly name: string; readonly until: number } | null
+  /** Its waiting messages, held and in flight ones too. */
+  readonly waiting: Set<MessageRow>
+  /** Grows with each look; the least is the next one. */
+  turn: number
+  checkedAt: number
+  /** When something changed that it may wait for; null once it was looked at since. */
+  wokenAt: number | null
+  /** See `NextLook`. */
+  awaits: ReadonlyArray<NumberId>
+  /** How many rows were taken on. */
+  takenOn: number
+  /** Or a retention has ended it: it is unknown. */
+  removed: boolean
+  /** Housekeeping erased it. */
+  forgotten: boolean
+}
+
+export interface RowEntry {
+  row: Omit<NewCampaignRow, "to"> & { readonly to: RowRecipient | null }
+  /** Null until it was taken on, and once that was erased. */
+  message: MessageRow | null
+  numberId: NumberId | null
+  takenOnAt: number | null
+  /** Of its message, once that was erased. */
+  lastStatus: RowStatus | null
 }
 
 export interface ReminderRow {
@@ -121,6 +164,8 @@ export interface KeyRow {
 export interface MessageRow {
   message: Message
   readonly lane: Lane
+  /** Whose row it was made of. */
+  readonly campaign: CampaignEntry | null
   /** Whether its acceptance took one from the plan's allowance. */
   readonly tookAllowance: boolean
   interruptions: number
@@ -164,6 +209,8 @@ export interface Lane extends InAgenda {
   /** The result of the core's `nextDueAfter`; null: nothing to send. */
   nextDue: number | null
   control: LaneControl
+  /** When it was last paused for a restriction. */
+  restrictedAt: number | null
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
   pacedUntil: number | null
   /** Until when its limits, or a full disk, block its first message; see `LaneDue`. */
@@ -332,11 +379,17 @@ export const newMessageRow = () => ({
   attempts: [],
 })
 
-/** The message as read: while it waits it shows its number's current phone. */
-export const toMessage = ({ lane, message }: MessageRow): Message =>
-  message.state === "waiting" && message.from.phone !== lane.number.phone
-    ? { ...message, from: { ...message.from, phone: lane.number.phone } }
-    : message
+/** The message as read: while it waits it shows its number's current phone, and its campaign while that is known. */
+export const toMessage = ({ campaign, lane, message }: MessageRow): Message => {
+  const { phone } = lane.number
+  const isRenamed = message.state === "waiting" && message.from.phone !== phone
+  if (!isRenamed && campaign?.removed !== true) return message
+  return {
+    ...message,
+    from: isRenamed ? { ...message.from, phone } : message.from,
+    campaign: campaign?.removed === true ? null : message.campaign,
+  }
+}
 
 /** In the order in which messages fall due, then by id. */
 export const byDue = (a: MessageRow, b: MessageRow): number =>
@@ -452,6 +505,8 @@ export class Tables {
   /** Those that have a next run, by its due time. */
   readonly dueReminders = new Sorted(byNextRun)
   lastRunId = 0
+  readonly campaigns = new Table<CampaignId, CampaignEntry>()
+  lastCampaignTurn = 0
   /** Runs after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()
   readonly secrets = new Map<string, string>()
@@ -477,6 +532,7 @@ export class Tables {
       this.messages,
       this.endpoints,
       this.reminders,
+      this.campaigns,
     ]) {
       table.moveOn(step, above)
     }
@@ -515,6 +571,22 @@ export const reportQueued = ({ queuedListeners }: Tables): void => {
 export const findWorkspace = (tables: Tables, id: WorkspaceId): WorkspaceRow | undefined => {
   const row = tables.workspaces.get(id)
   return row === undefined || row.workspace.deletedAt !== null ? undefined : row
+}
+
+/** What campaigns that run wait for may have changed: a look at them follows at once. */
+export const checkCampaigns = (owner: WorkspaceRow, now: number): void => {
+  for (const entry of owner.campaigns) {
+    const { campaign, removed } = entry
+    if (removed || campaign.state !== "running") continue
+    entry.campaign = { ...campaign, lookAt: now }
+    entry.wokenAt = now
+  }
+}
+
+/** The same, whatever comes of a call: one that changes nothing wakes them too. */
+export const wakeCampaigns = (tables: Tables, id: WorkspaceId | undefined, now: number): void => {
+  const owner = id === undefined ? undefined : tables.workspaces.get(id)
+  if (owner !== undefined) checkCampaigns(owner, now)
 }
 
 /** The number's lane, unless the number is unknown or removed. */

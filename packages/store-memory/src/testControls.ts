@@ -297,8 +297,10 @@ const counted = (lane: Lane, dueAt: number, id: number): MessageRow => ({
     transportId: `${id}` as TransportId,
     callbackUrl: null,
     reference: null,
+    campaign: null,
   },
   lane,
+  campaign: null,
   tookAllowance: false,
   ...newMessageRow(),
 })

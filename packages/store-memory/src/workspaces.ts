@@ -31,13 +31,28 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { endPortal, removePortal } from "./browserSessions.ts"
+import {
+  eraseCampaign,
+  eraseEndedCampaigns,
+  countRestored,
+  noteErased,
+  pauseRestored,
+  removeCampaigns,
+} from "./campaigns.ts"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { eraseFigures } from "./figures.ts"
 import { forgetChecks } from "./numberChecks.ts"
 import { toReminder } from "./reminders.ts"
 import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
-import { findContact, forgetShown, toMessage, transportKey, findWorkspace } from "./tables.ts"
+import {
+  findContact,
+  forgetShown,
+  checkCampaigns,
+  toMessage,
+  transportKey,
+  findWorkspace,
+} from "./tables.ts"
 import type {
   EndpointRow,
   KeyRow,
@@ -67,6 +82,7 @@ const insert = (tables: Tables, input: NewWorkspace, admits: Admits) =>
     media: [],
     usedBytes: { directory: 0, attachments: 0 },
     reminders: [],
+    campaigns: [],
   }))
 
 export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
@@ -108,6 +124,7 @@ export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
     const wasDisabled = row.workspace.accountDisabled
     row.workspace = { ...row.workspace, ...change }
     row.admits = admits
+    checkCampaigns(row, now)
     if (row.workspace.accountDisabled !== wasDisabled) {
       for (const lane of row.lanes) if (!lane.removed) turnWithWorkspace(tables, lane, now)
       if (!wasDisabled) endPortal(tables, id, now)
@@ -122,6 +139,7 @@ export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
     row.admits = { v1: false, v2: false }
     for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
     for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint, now)
+    removeCampaigns(row)
     dropCallbacks(tables, row)
     removePortal(tables, id, now)
     return true
@@ -239,6 +257,7 @@ const modes = ["live", "test"] as const
 const eraseMessage = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   tables.messages.erase(message.id)
+  noteErased(row)
   tables.messagesByTransportId.delete(transportKey(lane.number.id, message.transportId))
   lane.counting.delete(row)
   const attachmentId = message.media?.attachmentId ?? null
@@ -314,6 +333,7 @@ const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): 
   }
   owner.callbackLog = owner.callbackLog.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
   forgetChecks(tables, endedBefore, workspaceId)
+  eraseEndedCampaigns(owner, endedBefore)
   for (const row of owner.reminders) {
     if (row.removedAt === null || row.removedAt >= endedBefore) continue
     row.forgotten = true
@@ -362,6 +382,7 @@ const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void
     row.forgotten = true
   }
   owner.reminders.length = 0
+  for (const entry of owner.campaigns) eraseCampaign(entry)
   forgetChecks(tables, Infinity, id)
   const checks = tables.checks.rows.filter(({ check }) => check.workspaceId === id)
   const files = tables.media.rows.filter(({ file }) => file.workspaceId === id)
@@ -433,6 +454,7 @@ export const erasureStore = (tables: Tables): Steps<ErasureStore> => ({
 const listOnHold = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<MessageRow> =>
   (tables.workspaces.get(workspaceId)?.lanes ?? [])
     .flatMap((lane) => [...lane.held])
+    .filter(({ campaign }) => campaign === null)
     .toSorted((a, b) => a.message.id - b.message.id)
 
 const heldReminders = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<ReminderRow> =>
@@ -483,6 +505,7 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
       if (!lane.removed) holdLane(tables, lane, now)
     }
     holdReminders(tables, now)
+    pauseRestored(tables, now)
     tables.epoch++
     tables.firstMessageOfEpoch = tables.messages.nextId
     return tables.epoch
@@ -494,8 +517,9 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
         workspaceId: id,
         messages: listOnHold(tables, id).length,
         reminders: heldReminders(tables, id).length,
+        campaigns: countRestored(tables, id),
       }))
-      .filter(({ messages, reminders }) => messages + reminders > 0),
+      .filter(({ campaigns, messages, reminders }) => messages + reminders + campaigns > 0),
   ),
 
   listHeld: (workspaceId, page) => newestFirst(listOnHold(tables, workspaceId), page, toMessage),
@@ -521,7 +545,7 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
     const lanes = new Set<Lane>()
     for (const { id } of messages) {
       const row = tables.messages.get(id)
-      if (row === undefined || !row.lane.held.has(row)) continue
+      if (row?.campaign !== null || !row.lane.held.has(row)) continue
       resume(tables, row)
       released.add(id)
       lanes.add(row.lane)
@@ -534,6 +558,6 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
 
   isHeld: (id) => {
     const row = tables.messages.get(id)
-    return row !== undefined && row.lane.held.has(row)
+    return row?.campaign === null && row.lane.held.has(row)
   },
 })

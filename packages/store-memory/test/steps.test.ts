@@ -49,6 +49,7 @@ const aStoreWith = Effect.fnUntraced(function* (many: number) {
       const message: Message = { ...first, id }
       return {
         lane,
+        campaign: null,
         tookAllowance: false,
         ...newMessageRow(),
         get message() {

@@ -121,7 +121,8 @@ returns table (
   to_phone text, to_name text, to_contact_id bigint, text text, media_id bigint, attachment_id bigint,
   media_url text, media_type text, media_file_name text, send_at timestamptz, expires_at timestamptz,
   created_at timestamptz, due_at timestamptz, transport_id text, callback_url text, reference text, state text,
-  sent_at timestamptz, error_code text, error_message text, found_media_type text, phone text
+  sent_at timestamptz, error_code text, error_message text, found_media_type text, phone text,
+  campaign_id bigint, campaign_row integer
 )
 language sql stable parallel safe rows 1
 begin atomic
@@ -132,7 +133,9 @@ begin atomic
     m.callback_url, m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
     shown_phone(
       m.state, (select sender.phone from numbers sender where sender.id = p_number), m.end_phone, m.from_phone
-    );
+    ),
+    (select c.id from campaigns c where c.id = m.campaign_id and c.removed_at is null),
+    m.campaign_row;
 end;
 
 -- Whether a transport may have the first message of a lane.
@@ -538,6 +541,19 @@ create function takes_promised_room(
 language sql stable parallel safe
 return at < full_until + width;
 
+-- When held messages of campaigns were planned: they count while they wait. Index messages_waiting.
+create function held_of_campaigns(p_number bigint) returns table (planned_at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select planned_time(m.due_at, m.send_at, m.created_at)
+  from messages m
+  where m.number_id = p_number
+    and m.mode = 'live'
+    and m.state = 'waiting'
+    and m.due_at = 'infinity'
+    and m.campaign_id is not null;
+end;
+
 ---------------------------------------------------------------------------- shares of workspaces
 
 -- How many places of a worker that workspace holds.
@@ -769,6 +785,53 @@ create function status_reason_after(n numbers, status text, reason text) returns
 language sql immutable parallel safe
 return case when n.status <> status then reason else coalesce(reason, n.status_reason) end;
 
+---------------------------------------------------------------------------- campaigns
+
+-- Of a row: its own state, or its message's status, which it keeps once that was erased. A stopped campaign has
+-- skipped what was pending.
+create function row_status(
+  state text, last_status text, message_state text, campaign_state text
+) returns text
+language sql immutable parallel safe
+return case
+  when message_state is not null or last_status is not null
+  then case when message_state = 'waiting' then 'queued' else coalesce(message_state, last_status) end
+  when state = 'taken' then 'queued'
+  when state = 'pending' and campaign_state = 'stopped' then 'skipped'
+  else state
+end;
+
+create function row_code(state text, code text, campaign_state text) returns text
+language sql immutable parallel safe
+return case when state = 'pending' and campaign_state = 'stopped' then 'stopped' else code end;
+
+-- Whether a pause is for the remote's verdict on what the number sent.
+create function restricts(reason text) returns boolean
+language sql immutable parallel safe
+return coalesce(reason in ('restricted', 'banned'), false);
+
+-- When the number became restricted or banned; null unless it is.
+create function restricted_since(l lanes, n numbers, now timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case
+  when (restricts(l.pause_reason) and l.paused_until > now)
+    or (restricts(l.pause_behind_reason) and l.pause_behind_until > now)
+  then l.restricted_at
+  when n.status <> 'connected' and restricts(n.status_reason)
+  then n.status_since
+end;
+
+-- When to look again after a look at that moment: what has woken the campaign since then is still to be looked at.
+create function look_after(c campaigns, look_at timestamptz, looked_at timestamptz)
+returns timestamptz
+language sql immutable parallel safe
+return case when c.woken_at >= looked_at then c.look_at else look_at end;
+
+-- Pending rows that count: an ended campaign takes none on.
+create function pending_rows(c campaigns) returns integer
+language sql immutable parallel safe
+return case when c.state in ('done', 'stopped') then 0 else c.pending end;
+
 ---------------------------------------------------------------------------- number checks
 
 create function can_be_asked(c number_checks, l lanes) returns boolean
@@ -934,13 +997,21 @@ begin atomic
   limit 1;
 end;
 
--- Index lanes_orphaned. Before any time that a clock shows, so always due.
+-- Indexes lanes_orphaned and campaigns_orphaned. Before any time that a clock shows, so always due.
 create function next_orphaned() returns table (due timestamptz)
 language sql stable parallel safe rows 1
 begin atomic
   select timestamptz 'epoch'
   from lanes l
   where l.orphaned
+  union all
+  select timestamptz 'epoch'
+  from campaigns c
+  join messages m on m.campaign_id = c.id
+  join lanes l on l.number_id = m.number_id
+  where c.orphaned
+    and m.state = 'waiting'
+    and not is_in_flight(m, l)
   limit 1;
 end;
 
@@ -980,6 +1051,60 @@ begin atomic
   where r.next_run_at is not null
   order by r.next_run_at
   limit 1;
+end;
+
+-- Campaigns to look at, and since when. A number that one awaits has room again once fewer than ten of the
+-- messages wait that were due at the last look. Indexes campaigns_due, campaigns_running, messages_by_campaign
+-- and messages_waiting.
+create function campaign_looks() returns table (id bigint, turn bigint, due timestamptz)
+language sql stable parallel safe
+begin atomic
+  select c.id, c.turn, c.look_at
+  from campaigns c
+  where c.look_at is not null
+    and c.removed_at is null
+  union all
+  select c.id, c.turn, c.looked_at
+  from campaigns c
+  where c.state = 'running'
+    and c.removed_at is null
+    and (
+      (
+        c.pending = 0
+        and not exists (
+          select
+          from messages m
+          where m.campaign_id = c.id
+            and m.state = 'waiting'
+        )
+      )
+      or exists (
+        select
+        from unnest(c.awaits) awaited (number_id)
+        join lanes l on l.number_id = awaited.number_id
+        where l.removed_at is null
+          and coalesce(l.number_id = any (c.number_ids), true)
+          and 10 > (
+            select count(*)
+            from (
+              select
+              from messages m
+              where m.number_id = l.number_id
+                and m.mode = c.mode
+                and m.state = 'waiting'
+                and m.due_at <= c.looked_at
+              limit 10
+            ) queue
+          )
+      )
+    );
+end;
+
+create function next_campaigns() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select min(look.due)
+  from campaign_looks() look;
 end;
 
 -- Indexes webhook_lanes_due and webhook_lanes_callbacks_due; lanes that are marked are always due.

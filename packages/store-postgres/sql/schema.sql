@@ -263,7 +263,9 @@ create table lanes (
   -- When the last of them was due; null once something happened that ends the turn.
   turn_due timestamptz,
   -- No message waits that was due before: so a claim need not read what an old snapshot keeps of those that ended.
-  front timestamptz not null default '-infinity'
+  front timestamptz not null default '-infinity',
+  -- When it was last paused because the remote restricted or banned the number.
+  restricted_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
 -- the outcome of an attempt is unknown.
@@ -493,7 +495,10 @@ create table messages (
   event_position bigint,
   -- When a tick moved it there.
   delivered_at timestamptz,
-  read_at timestamptz
+  read_at timestamptz,
+  -- Which row of which campaign it was made of.
+  campaign_id bigint,
+  campaign_row integer
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
 create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';
@@ -537,6 +542,9 @@ create index messages_by_transport_id on messages using hash (transport_id);
 -- Serves the sweep of attachments: who has one, and who still waits for it.
 create index messages_with_attachment on messages (attachment_id, state)
   where attachment_id is not null;
+-- Serves the counts and the lists of a campaign's rows, and its waiting messages; others cost it nothing.
+create index messages_by_campaign on messages (campaign_id, state, campaign_row)
+  where campaign_id is not null;
 -- Counts of distinct values: a sample of one busy workspace would mislead the planner.
 alter table messages
   alter column workspace_id set (n_distinct = 1000),
@@ -544,7 +552,8 @@ alter table messages
   alter column mode set (n_distinct = 2),
   alter column state set (n_distinct = 7),
   alter column to_phone set (n_distinct = 100000),
-  alter column reference set (n_distinct = 100000);
+  alter column reference set (n_distinct = 100000),
+  alter column campaign_id set (n_distinct = 1000);
 
 -- Attempts that did not end their message. One that goes through at once writes none.
 create table message_attempts (
@@ -808,6 +817,137 @@ create table reminder_runs (
 create index reminder_runs_by_reminder on reminder_runs (reminder_id, id desc);
 -- Serves the sweep of old lines.
 create index reminder_runs_by_age on reminder_runs (ran_at);
+
+-- Campaigns: a text, many rows and a time.
+create table campaigns (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  mode text not null,
+  state text not null,
+  state_reason text,
+  -- Grows with each change but rows taken on.
+  revision bigint not null default 1,
+  is_holding boolean not null,
+  asks_from_row boolean not null,
+  running_since timestamptz,
+  -- When it is to be looked at next, whatever else happens; null: no time is known.
+  look_at timestamptz,
+  looked_at timestamptz not null,
+  -- When something brought the next look forward; null once a look has ended since.
+  woken_at timestamptz,
+  -- Grows with each look: the least is the next one.
+  turn bigint generated always as identity,
+  -- Numbers with full queues that it has rows for.
+  awaits bigint[] not null default '{}',
+  created_at timestamptz not null,
+  started_at timestamptz,
+  ended_at timestamptz,
+  -- When it was removed, or retention had it erased: from then on it is unknown.
+  removed_at timestamptz,
+  -- When its rows and what people wrote were gone.
+  erased_at timestamptz,
+  name text not null,
+  text text not null,
+  media jsonb,
+  -- Null: any number of the workspace.
+  number_ids bigint[],
+  reference text,
+  timezone text,
+  send_at timestamptz,
+  hours jsonb,
+  expires_at timestamptz,
+  quota_reserve integer not null,
+  default_country_code text,
+  duplicates text not null,
+  -- What it was made with; null once it was erased.
+  original jsonb,
+  -- Its rows are those up to this one; rows above belong to an upload.
+  last_row integer not null default 0,
+  -- How many of them have each state of their own. The messages tell of those that were taken on.
+  pending integer not null default 0,
+  refused integer not null default 0,
+  skipped integer not null default 0,
+  expired integer not null default 0,
+  -- It was stopped or removed, and messages of it may wait.
+  orphaned boolean not null default false,
+  -- The upload that is under way or broke off, and until when it may go on.
+  upload text,
+  upload_until timestamptz
+) with (fillfactor = 50);
+-- Serves the list, newest first.
+create index campaigns_by_workspace on campaigns (workspace_id, mode, id desc)
+  where removed_at is null;
+-- Serves the limit of those that have not ended, and the store's new epoch.
+create index campaigns_open on campaigns (workspace_id, mode)
+  where removed_at is null and state not in ('done', 'stopped');
+-- Serves the looks by time.
+create index campaigns_due on campaigns (look_at) where look_at is not null and removed_at is null;
+-- Serves the looks by what happened, and what brings a look forward.
+create index campaigns_running on campaigns (workspace_id)
+  where state = 'running' and removed_at is null;
+-- Serves the end of what stopped and removed ones left waiting; empty between its rounds.
+create index campaigns_orphaned on campaigns (id) where orphaned;
+-- Serves the erasure of removed ones; empty between its rounds.
+create index campaigns_removed on campaigns (id) where removed_at is not null and erased_at is null;
+-- Serves the erasure of ended ones by retention.
+create index campaigns_ended on campaigns (workspace_id, ended_at)
+  where ended_at is not null and removed_at is null;
+-- Serves the end of uploads that broke off.
+create index campaigns_uploading on campaigns (upload_until) where upload is not null;
+
+-- Recipients of campaigns, each with its values, until a message was made of it. What a take changes comes last: it
+-- is all that the log then holds. Whoever changes a row holds the campaign's lock, unless the row was taken on.
+create table campaign_rows (
+  campaign_id bigint not null,
+  row integer not null,
+  -- Of the file; null unless from one.
+  line integer,
+  send_at timestamptz,
+  expires_at timestamptz,
+  needs text,
+  -- As the row named it; null once its message was erased.
+  recipient jsonb,
+  -- Tells recipients apart.
+  recipient_key text,
+  -- Of the recipient, or of the contact once it was taken on.
+  phone text,
+  -- Why it was refused or skipped, which field is to blame, and the first row with the recipient.
+  code text,
+  field text,
+  first_row integer,
+  state text not null,
+  row_values jsonb,
+  message_id bigint,
+  number_id bigint,
+  taken_on_at timestamptz,
+  -- The status of its message once that was erased.
+  last_status text,
+  primary key (campaign_id, row)
+) with (fillfactor = 80);
+-- Serves the looks: due rows, by their time, for each platform that can carry them.
+create index campaign_rows_pending
+  on campaign_rows (campaign_id, needs, coalesce(send_at, '-infinity'), row)
+  where state = 'pending';
+-- Serves the expiry of rows.
+create index campaign_rows_expiring on campaign_rows (campaign_id, expires_at)
+  where state = 'pending';
+-- Serves the lists of rows that no message was made of.
+create index campaign_rows_ended on campaign_rows (campaign_id, state, row)
+  where state in ('refused', 'skipped', 'expired');
+-- Serves the counts and lists of rows with an erased message.
+create index campaign_rows_erased on campaign_rows (campaign_id, last_status, row)
+  where last_status is not null;
+-- Serves the search for recipients that come twice, while nothing was taken on.
+create index campaign_rows_by_key on campaign_rows (campaign_id, recipient_key, row)
+  where recipient_key is not null and state <> 'taken';
+-- Serves the list of one phone's rows. Those that were taken on are in messages_by_phone.
+create index campaign_rows_by_phone on campaign_rows (campaign_id, phone, row)
+  where phone is not null and state <> 'taken';
+-- As of messages.
+alter table campaign_rows
+  alter column campaign_id set (n_distinct = 1000),
+  alter column state set (n_distinct = 5);
+
 
 -- Lists of phones to look up.
 create table number_checks (

@@ -35,6 +35,7 @@ import { simulatedPhones } from "./number/simulatedPhones.ts"
 import { numberCheckStore } from "./numberCheck/numberChecks.ts"
 import { version1ListStore } from "./PostgresVersion1Lists.ts"
 import { laneQueue, dueWork } from "./queue/lanes.ts"
+import { campaignStore } from "./campaign/campaigns.ts"
 import { reminderStore } from "./reminder/reminders.ts"
 import { restoreStore } from "./restore/restores.ts"
 import { sessionStore, shardLeases } from "./session/sessions.ts"
@@ -180,6 +181,7 @@ const makeStores = (requested: Schema) =>
       media: mediaStore(database),
       numberChecks: numberCheckStore(database),
       reminders: reminderStore(database),
+      campaigns: campaignStore(database),
       browserSessions: browserSessionStore(database),
       news: changeFeedStore(database),
       figures: figureStore(database),

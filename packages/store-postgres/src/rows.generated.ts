@@ -4,7 +4,7 @@
  */
 export const sqlTypes = {
   "accept_messages": {
-    params: { now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", lockTimeout: "integer" },
+    params: { now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?" },
   },
   "add_linking": {
@@ -26,6 +26,10 @@ export const sqlTypes = {
   "answer_number_check": {
     params: { id: "bigint", lease: "bigint", phones: "text[]", statuses: "text[]", now: "timestamptz" },
     columns: { answer: "boolean?" },
+  },
+  "append_campaign_rows": {
+    params: { id: "bigint", after: "integer", upload: "text", until: "timestamptz", isLast: "boolean", now: "timestamptz", madeIds: "bigint[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text", rRow: "integer[]", rLine: "integer[]", rRecipient: "jsonb[]", rNeeds: "text[]", rRecipientKey: "text[]", rPhone: "text[]", rValues: "jsonb[]", rSendAt: "timestamptz[]", rExpiresAt: "timestamptz[]", rState: "text[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]" },
+    columns: { answer: "text?" },
   },
   "attach_media_file": {
     params: { workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz", limitBytes: "bigint" },
@@ -49,11 +53,15 @@ export const sqlTypes = {
   },
   "claim_lanes": {
     params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", cap: "integer", windowMillis: "bigint", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]", turn: "integer" },
-    columns: { lease: "bigint", interruptions: "integer", removed: "boolean", pacing: "integer[]?", refusals: "integer", pauses: "integer", no_room: "integer", n_phone: "text?", n_label: "text", n_status: "text", n_login_method: "text", n_created_at: "timestamptz", id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", place: "integer" },
+    columns: { lease: "bigint", interruptions: "integer", removed: "boolean", pacing: "integer[]?", refusals: "integer", pauses: "integer", no_room: "integer", n_phone: "text?", n_label: "text", n_status: "text", n_login_method: "text", n_created_at: "timestamptz", id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", place: "integer" },
   },
   "claim_number_checks": {
     params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", chunk: "integer", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", removed: "boolean", lease: "bigint", tries: "integer", phones: "text[]" },
+  },
+  "clear_campaign_rows": {
+    params: { id: "bigint", revision: "bigint" },
+    columns: { answer: "integer?" },
   },
   "commit_media_file": {
     params: { id: "bigint", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
@@ -95,6 +103,10 @@ export const sqlTypes = {
     params: { codeHash: "text", hash: "text", now: "timestamptz", tokenMark: "text", most: "integer" },
     columns: { workspace_id: "bigint?", role: "text?", return_url: "text?", created_at: "timestamptz?", expires_at: "timestamptz?" },
   },
+  "expire_campaign_rows": {
+    params: { id: "bigint", now: "timestamptz", limit: "integer" },
+    columns: { answer: "integer" },
+  },
   "finish_arrivals": {
     params: {},
     columns: { answer: "void?" },
@@ -111,6 +123,10 @@ export const sqlTypes = {
     params: { attempt: "text", at: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
     columns: { answer: "boolean?" },
   },
+  "hold_campaign": {
+    params: { id: "bigint", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
   "hold_idempotency_claim": {
     params: { keyId: "bigint", key: "text", token: "text" },
     columns: { answer: "boolean?" },
@@ -118,6 +134,10 @@ export const sqlTypes = {
   "insert_browser_session": {
     params: { workspaceId: "bigint", role: "text", returnUrl: "text", createdAt: "timestamptz", expiresAt: "timestamptz", hash: "text", tokenMark: "text", linkId: "bigint", most: "integer" },
     columns: { answer: "void?" },
+  },
+  "insert_campaign": {
+    params: { workspaceId: "bigint", mode: "text", state: "text", stateReason: "text", isHolding: "boolean", asksFromRow: "boolean", runningSince: "timestamptz", lookAt: "timestamptz", createdAt: "timestamptz", startedAt: "timestamptz", endedAt: "timestamptz", name: "text", text: "text", media: "jsonb", numberIds: "bigint[]", reference: "text", timezone: "text", sendAt: "timestamptz", hours: "jsonb", expiresAt: "timestamptz", quotaReserve: "integer", defaultCountryCode: "text", duplicates: "text", original: "jsonb", most: "integer", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { id: "bigint?", guard: "text?" },
   },
   "insert_number_check": {
     params: { workspace: "bigint", mode: "text", number: "bigint", name: "text", phones: "text[]", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
@@ -147,6 +167,10 @@ export const sqlTypes = {
     params: { reservedBefore: "timestamptz", limit: "integer" },
     columns: { id: "bigint", storage_key: "text" },
   },
+  "list_campaign_rows": {
+    params: { id: "bigint", statuses: "text[]", code: "text", phone: "text", after: "integer", limit: "integer" },
+    columns: { place: "integer", line: "integer?", recipient: "jsonb?", needs: "text?", recipient_key: "text?", phone: "text?", row_values: "jsonb?", send_at: "timestamptz?", expires_at: "timestamptz?", state: "text", code: "text?", field: "text?", first_row: "integer?", status: "text", message_id: "bigint?", sent_text: "text?", number_id: "bigint?", taken_on_at: "timestamptz?", sent_at: "timestamptz?", delivered_at: "timestamptz?", read_at: "timestamptz?", error_code: "text?", error_message: "text?" },
+  },
   "load_acceptance": {
     params: { query: "jsonb" },
     columns: { answer: "json?" },
@@ -155,9 +179,17 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", mode: "text", id: "bigint" },
     columns: { answer: "text?" },
   },
+  "look_at_campaigns": {
+    params: { workspace: "bigint", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
   "message_id_at": {
     params: { workspace: "bigint", mode: "text", moment: "timestamptz" },
     columns: { answer: "bigint?" },
+  },
+  "move_campaign": {
+    params: { id: "bigint", revision: "bigint", now: "timestamptz", state: "text", stateReason: "text", isHolding: "boolean", asksFromRow: "boolean", runningSince: "timestamptz", lookAt: "timestamptz", startedAt: "timestamptz", endedAt: "timestamptz", messages: "text", skipBefore: "integer", isRemoved: "boolean" },
+    columns: { answer: "boolean?" },
   },
   "pass_reminder": {
     params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", outcome: "text", code: "text" },
@@ -178,6 +210,10 @@ export const sqlTypes = {
   "redeliver_webhook_event": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", now: "timestamptz" },
     columns: { answer: "text?" },
+  },
+  "release_campaign": {
+    params: { id: "bigint", now: "timestamptz" },
+    columns: { answer: "void?" },
   },
   "release_held": {
     params: { ids: "bigint[]", numbers: "bigint[]", now: "timestamptz" },
@@ -216,7 +252,7 @@ export const sqlTypes = {
     columns: { answer: "boolean?" },
   },
   "run_reminder": {
-    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", lockTimeout: "integer" },
+    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?", run_id: "bigint?" },
   },
   "search_messages": {
@@ -238,6 +274,10 @@ export const sqlTypes = {
   "stop_webhook_endpoints": {
     params: { endpoints: "bigint[]", reason: "text" },
     columns: { answer: "void?" },
+  },
+  "take_campaign_rows": {
+    params: { cId: "bigint", cRevision: "bigint", cNow: "timestamptz", cLookAt: "timestamptz", cAwaits: "bigint[]", tRow: "integer[]", tPhone: "text[]", rRow: "integer[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
+    columns: { guard: "text?", ids: "bigint[]?" },
   },
   "browser.use": {
     params: { now: "timestamptz", minuteStart: "timestamptz", hash: "text", tokenMark: "text" },
@@ -262,6 +302,74 @@ export const sqlTypes = {
   "browser.forgetLinks": {
     params: { before: "timestamptz", limit: "bigint" },
     columns: { id: "bigint" },
+  },
+  "campaign.get": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", last_row: "integer", pending: "integer?", refused: "integer", skipped: "integer?", expired: "integer", taken: "json?" },
+  },
+  "campaign.made": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", original: "jsonb?" },
+  },
+  "campaign.list": {
+    params: { workspaceId: "bigint", mode: "text", states: "text[]", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", last_row: "integer", pending: "integer?", refused: "integer", skipped: "integer?", expired: "integer", taken: "json?" },
+  },
+  "campaign.update": {
+    params: { lookAt: "timestamptz", name: "text", text: "text", media: "jsonb", numberIds: "bigint[]", reference: "text", timezone: "text", sendAt: "timestamptz", hours: "jsonb", expiresAt: "timestamptz", quotaReserve: "integer", defaultCountryCode: "text", duplicates: "text", id: "bigint", revision: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "campaign.abandonUpload": {
+    params: { id: "bigint", upload: "text" },
+    columns: {},
+  },
+  "campaign.firstRows": {
+    params: { keys: "text[]", upload: "text", id: "bigint" },
+    columns: { key: "text", row: "integer" },
+  },
+  "campaign.putOff": {
+    params: { lookAt: "timestamptz", now: "timestamptz", awaits: "bigint[]", id: "bigint", revision: "bigint" },
+    columns: {},
+  },
+  "campaign.due": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "campaign.look": {
+    params: { now: "timestamptz", fullQueue: "bigint", limit: "bigint", id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?", pending: "integer", numbers: "json?", rows: "json?", next_row_at: "timestamptz?", next_expiry_at: "timestamptz?", has_waiting: "boolean" },
+  },
+  "campaign.waiting": {
+    params: { id: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
+  },
+  "campaign.settled": {
+    params: {},
+    columns: {},
+  },
+  "campaign.uploads": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { row: "integer" },
+  },
+  "campaign.endUploads": {
+    params: { now: "timestamptz" },
+    columns: {},
+  },
+  "campaign.removedRows": {
+    params: { limit: "bigint" },
+    columns: { row: "integer" },
+  },
+  "campaign.removed": {
+    params: { now: "timestamptz" },
+    columns: {},
+  },
+  "campaign.figures": {
+    params: {},
+    columns: { state: "text", campaigns: "bigint", pending: "bigint" },
+  },
+  "campaign.dueSince": {
+    params: { now: "timestamptz" },
+    columns: { due: "timestamptz?" },
   },
   "contact.insert": {
     params: { workspaceId: "bigint", name: "text", phone: "text", username: "text", address: "text", createdAt: "timestamptz" },
@@ -296,6 +404,18 @@ export const sqlTypes = {
     columns: { id: "bigint" },
   },
   "erasure.endedReminders": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.endedCampaigns": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.endedCampaignRows": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { row: "integer" },
+  },
+  "erasure.erasedCampaigns": {
     params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
     columns: { id: "bigint" },
   },
@@ -372,6 +492,14 @@ export const sqlTypes = {
     columns: { id: "bigint" },
   },
   "erasure.removedReminders": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.campaignRows": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { row: "integer" },
+  },
+  "erasure.campaigns": {
     params: { ids: "bigint[]", limit: "bigint" },
     columns: { id: "bigint" },
   },
@@ -557,27 +685,27 @@ export const sqlTypes = {
   },
   "messageList.ofWorkspace": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofStates": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", states: "text[]", queued: "boolean", now: "timestamptz", scheduled: "boolean", limit: "bigint", ended: "text[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofNumbers": {
     params: { ended: "text[]", mode: "text", before: "bigint", since: "timestamptz", workspaceId: "bigint", until: "timestamptz", limit: "bigint", numbers: "bigint[]", queued: "boolean", now: "timestamptz", scheduled: "boolean" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofPhone": {
     params: { states: "text[]", workspaceId: "bigint", phone: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofReference": {
     params: { states: "text[]", workspaceId: "bigint", reference: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", phone: "text", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofError": {
     params: { workspaceId: "bigint", error: "text", ended: "text[]", phone: "text", reference: "text", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.nextId": {
     params: {},
@@ -589,35 +717,35 @@ export const sqlTypes = {
   },
   "message.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", in_flight: "boolean" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", in_flight: "boolean" },
   },
   "message.byIds": {
     params: { ids: "bigint[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.expired": {
     params: { now: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.dueTest": {
     params: { now: "timestamptz", perWorkspace: "integer", limit: "integer" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.orphaned": {
     params: { limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.byTransportId": {
     params: { transportId: "text", numberId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.tick": {
     params: { transportId: "text", numberId: "bigint", state: "text", now: "timestamptz", from: "text[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.timeline": {
     params: { now: "timestamptz", mostAhead: "bigint", id: "bigint", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint" },
   },
   "message.attempts": {
     params: { id: "bigint", limit: "bigint" },
@@ -633,7 +761,7 @@ export const sqlTypes = {
   },
   "message.found": {
     params: { ids: "bigint[]", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", in_flight: "boolean" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", in_flight: "boolean" },
   },
   "migration.isInstalled": {
     params: { name: "text" },
@@ -719,6 +847,10 @@ export const sqlTypes = {
     params: {},
     columns: { due: "timestamptz?" },
   },
+  "nextDue.campaigns": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
   "nextDue.deliveries": {
     params: { saturated: "bigint[]" },
     columns: { due: "timestamptz?" },
@@ -771,12 +903,16 @@ export const sqlTypes = {
     params: { now: "timestamptz", fits: "integer", windowMillis: "bigint", workspaceId: "bigint", id: "bigint", limit: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", status_since: "timestamptz?", status_reason: "text?", report_number_id: "bigint?", report_state: "text?", report_reason: "text?", report_since: "timestamptz?", report_last_seen_at: "timestamptz?", report_reconnects: "integer?", report_at: "timestamptz?", waiting: "bigint", sent: "bigint", last_sent_at: "timestamptz?", pause_reason: "text?", paused_until: "timestamptz?", is_disabled: "boolean", is_sending: "boolean", first_due_at: "timestamptz?", hold_until: "timestamptz?", limited_until: "timestamptz?", no_room_until: "timestamptz?", planned: "integer", room_at: "timestamptz?", hours: "integer[]" },
   },
+  "number.lockCampaigns": {
+    params: { workspaceId: "bigint" },
+    columns: {},
+  },
   "number.lockWorkspace": {
     params: { workspaceId: "bigint" },
     columns: {},
   },
   "number.insert": {
-    params: { workspaceId: "bigint", mode: "text", phone: "text", label: "text", platform: "text", status: "text", loginMethod: "text", createdAt: "timestamptz", pacing: "integer[]" },
+    params: { workspaceId: "bigint", createdAt: "timestamptz", mode: "text", phone: "text", label: "text", platform: "text", status: "text", loginMethod: "text", pacing: "integer[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
   },
   "number.get": {
@@ -881,19 +1017,19 @@ export const sqlTypes = {
   },
   "restore.counts": {
     params: {},
-    columns: { workspaceId: "bigint", messages: "bigint", reminders: "bigint" },
+    columns: { workspaceId: "bigint", messages: "bigint", reminders: "bigint", campaigns: "bigint" },
   },
   "restore.list": {
     params: { before: "bigint", limit: "bigint", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "restore.messages": {
     params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", dueUntil: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "restore.byIds": {
     params: { ids: "bigint[]", workspaceId: "bigint", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "restore.reminders": {
     params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
@@ -982,6 +1118,10 @@ export const sqlTypes = {
   "session.isAnothers": {
     params: { before: "text", numberId: "bigint", phone: "text" },
     columns: { held: "boolean?" },
+  },
+  "session.lockCampaigns": {
+    params: { numberId: "bigint" },
+    columns: {},
   },
   "session.lockLane": {
     params: { numberId: "bigint" },
@@ -1105,7 +1245,7 @@ export const sqlTypes = {
   },
   "version1Lists.messages": {
     params: { workspaceId: "bigint", mode: "text", since: "timestamptz", until: "timestamptz", limit: "bigint", offset: "bigint" },
-    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", number_id: "bigint?", platform: "text?", from_phone: "text?", to_kind: "text?", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text?", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz?", due_at: "timestamptz?", transport_id: "text?", callback_url: "text?", reference: "text?", state: "text?", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", number_id: "bigint?", platform: "text?", from_phone: "text?", to_kind: "text?", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text?", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz?", due_at: "timestamptz?", transport_id: "text?", callback_url: "text?", reference: "text?", state: "text?", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "version1Lists.media": {
     params: { workspaceId: "bigint", mode: "text", limit: "bigint", offset: "bigint" },
@@ -1198,6 +1338,10 @@ export const sqlTypes = {
   "workspace.update": {
     params: { name: "text", demo: "boolean", accountDisabled: "boolean", apiV2Enabled: "boolean", planName: "text", planMessagesRemaining: "bigint", planReminders: "boolean", planQrCodeApi: "boolean", planMaxNumbers: "bigint", planMediaStorageBytes: "bigint", retentionDays: "integer", admits: "boolean", admitsV1: "boolean", id: "bigint" },
     columns: {},
+  },
+  "workspace.lookAtCampaigns": {
+    params: { id: "bigint", now: "timestamptz" },
+    columns: { look_at_campaigns: "void?" },
   },
   "workspace.lockLanes": {
     params: { id: "bigint" },

@@ -5,6 +5,7 @@ import {
   abandonedReasons,
   maximumInterruptions,
   platforms,
+  refillQueue,
   reasonOnceResumed,
 } from "@messaging-service/core"
 import { sqlFiles, sqlStatements } from "../src/sql.generated.ts"
@@ -24,6 +25,9 @@ it("functions repeat the constants of core as they are", () => {
     control,
     `status_reason in (${abandonedReasons.map((reason) => `'${reason}'`).join(", ")})`,
   )
+  const { "rules.sql": rules } = sqlFiles
+  assert.include(rules, `${refillQueue} > (`)
+  assert.include(rules, `limit ${refillQueue}\n`)
   const load = sqlFiles["functions/load_acceptance.sql"]
   assert.deepStrictEqual(
     [...load.matchAll(/n\.platform = '(\w+)'\n\s+order by n\.id\n\s+limit (\d+)/g)].map(

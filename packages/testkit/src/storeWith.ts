@@ -17,6 +17,7 @@ const namespaces = [
   "media",
   "numberChecks",
   "reminders",
+  "campaigns",
   "browserSessions",
   "news",
   "figures",

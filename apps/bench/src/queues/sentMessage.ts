@@ -40,6 +40,7 @@ const toMessage = (job: Job): Message => ({
   transportId: job.transportId as TransportId,
   callbackUrl: null,
   reference: null,
+  campaign: null,
 })
 
 const markSent = `

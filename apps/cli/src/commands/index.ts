@@ -2,6 +2,7 @@
 import { any, choice, command, once, text } from "../Command.ts"
 import type { Command } from "../Command.ts"
 import { complete, scripts } from "../completion.ts"
+import { campaignCommands } from "./campaigns.ts"
 import { figureCommands } from "./figures.ts"
 import { followCommands } from "./follow.ts"
 import { checkCommands, mediaCommands } from "./media.ts"
@@ -34,6 +35,7 @@ export const commands: ReadonlyArray<Command> = [
   ...telegramCommands,
   ...mediaCommands,
   ...checkCommands,
+  ...campaignCommands,
   ...webhookCommands,
   ...workspaceCommands,
   ...figureCommands,

@@ -104,8 +104,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/messages.ts",
-        'if (quota !== null && !hasRoom(lane, quota, now)) return "quota"',
-        "",
+        '(lane, quota, now) ? null : "quota"',
+        "(lane, quota, now) ? null : null",
       ),
     ],
   },
@@ -425,7 +425,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/lanes.ts",
-        "if (row.lane.removed) tables.orphaned.add(row)",
+        "if (row.lane.removed || isAbandoned(row)) tables.orphaned.add(row)",
         "if (row.lane.removed) return",
       ),
     ],

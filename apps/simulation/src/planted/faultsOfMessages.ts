@@ -222,8 +222,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         lane,
-        "tell(tables, lane.workspace, change)\n  if (row",
-        'if (change.message.state !== "cancelled") tell(tables, lane.workspace, change)\n  if (row',
+        "tell(tables, lane.workspace, change)\n  row.campaign",
+        'if (change.message.state !== "cancelled") tell(tables, lane.workspace, change)\n  row.campaign',
       ),
     ],
   },

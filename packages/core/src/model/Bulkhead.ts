@@ -364,6 +364,11 @@ export const sharedLimits = table({
   testBatches: { whole: 4, share: { of: "workspace", most: 1 } },
   /** Transport calls that ask which phones are registered, of 50 phones each. */
   numberChecks: { whole: 64, share: { of: "workspace", most: 16 } },
+  /**
+   * Files of rows that come into campaigns, and files of results that leave. Each is a stream that
+   * a slow client may hold for long.
+   */
+  campaignFiles: { whole: 8, share: { of: "workspace", most: 2 } },
   /** Connections that operators try through the proxies of numbers, each for up to ten seconds. */
   proxyChecks: { whole: 16, share: { of: "workspace", most: 4 } },
   /**

@@ -9,6 +9,7 @@ import type { Brand } from "effect"
 export type WorkspaceId = number & Brand.Brand<"WorkspaceId">
 export type KeyId = number & Brand.Brand<"KeyId">
 export type NumberId = number & Brand.Brand<"NumberId">
+export type CampaignId = number & Brand.Brand<"CampaignId">
 export type ContactId = number & Brand.Brand<"ContactId">
 export type MessageId = number & Brand.Brand<"MessageId">
 export type MediaId = number & Brand.Brand<"MediaId">

@@ -133,7 +133,8 @@ const trimList = ({ rest }: SchemaAST.Arrays): Trim => {
 
 /** Of a union, the member that takes such a value trims it. */
 const toTrim = (ast: SchemaAST.AST): Trim => {
-  if (SchemaAST.isObjects(ast)) return trimObject(ast)
+  // Of an object whose names are the caller's, its own check reports one problem at most.
+  if (SchemaAST.isObjects(ast)) return ast.indexSignatures.length > 0 ? leaf : trimObject(ast)
   if (SchemaAST.isArrays(ast)) return trimList(ast)
   if (ast.annotations?.[takesDate] === true) return momentText
   return SchemaAST.isUnion(ast)

@@ -5,7 +5,7 @@
  * stale.
  */
 import { Context } from "effect"
-import type { EventId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
+import type { CampaignId, EventId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
 import { storedFileId } from "./Media.ts"
 import type { MediaLink, MediaReference, MediaType } from "./Media.ts"
 import type { Platform } from "./SendingNumber.ts"
@@ -50,6 +50,12 @@ export interface MessageError {
   readonly message: string
 }
 
+/** Which row of which campaign a message was made of. */
+export interface CampaignOrigin {
+  readonly id: CampaignId
+  readonly row: number
+}
+
 export interface Message {
   readonly id: MessageId
   readonly workspaceId: WorkspaceId
@@ -82,6 +88,8 @@ export interface Message {
   readonly callbackUrl: string | null
   /** What the program or the operator calls it; webhooks do not show it. */
   readonly reference: string | null
+  /** The row that it was made of; null without a campaign, and once that was removed. */
+  readonly campaign: CampaignOrigin | null
 }
 
 export type Trigger =

@@ -18,6 +18,8 @@ interface Entry {
   /** The facts that come with it, and those that are there only at times. */
   readonly details?: ReadonlyArray<keyof Details>
   readonly optionalDetails?: ReadonlyArray<keyof Details>
+  /** Left out where a service lists codes and serves no operator API. */
+  readonly operatorOnly?: true
 }
 
 /** Facts that refusals carry; the catalogue says which code has which. */
@@ -37,6 +39,9 @@ export interface Details {
   /** In bytes, as is `limit`. */
   readonly used?: number
   readonly limit?: number
+  /** Of a file, from 1. */
+  readonly line?: number
+  readonly column?: number
 }
 
 const entry = (
@@ -44,6 +49,14 @@ const entry = (
   message: string,
   more: Omit<Entry, "status" | "message"> = {},
 ): Entry => ({ status, message, ...more })
+
+const operatorOnly = <C extends string>(some: Readonly<Record<C, Entry>>): Record<C, Entry> => {
+  const marked = {} as Record<C, Entry>
+  for (const code of Object.keys(some) as Array<C>) {
+    marked[code] = { ...some[code], operatorOnly: true }
+  }
+  return marked
+}
 
 const entries = {
   // Keys and workspaces
@@ -146,6 +159,32 @@ const entries = {
   invalid_cron: entry(400, "A cron pattern has five fields and must be able to run at some time."),
   invalid_timezone: entry(400, "This is not the name of an IANA time zone."),
   reminder_not_found: entry(404, "There is no such reminder."),
+  // Campaigns
+  ...operatorOnly({
+    campaign_not_found: entry(404, "There is no such campaign."),
+    row_not_found: entry(404, "The campaign has no such row."),
+    campaign_limit_reached: entry(
+      403,
+      "The workspace already has the limit of 100 campaigns that have not ended.",
+    ),
+    campaign_not_started: entry(409, "The campaign is a draft: start it first."),
+    campaign_started: entry(409, "The campaign is no draft any more."),
+    campaign_has_rows: entry(
+      409,
+      "Rows were checked with this field. Delete the draft's rows before you change it.",
+    ),
+    campaign_ended: entry(409, "The campaign has ended."),
+    upload_in_progress: entry(409, "Another upload adds rows to this campaign. Retry after it."),
+    invalid_template: entry(400, "Braces hold the name of a column; `{{` and `}}` are braces."),
+    too_many_rows: entry(400, "A campaign takes at most 100,000 rows."),
+    no_rows: entry(422, "The campaign has no row to send."),
+    column_not_found: entry(422, "The file has no such column."),
+    invalid_csv: entry(422, "The file is not valid CSV.", { optionalDetails: ["line", "column"] }),
+    from_row_required: entry(
+      422,
+      "The store was restored: name the first row that had not left as `from_row`.",
+    ),
+  }),
   // Webhooks
   webhook_limit_reached: entry(
     403,

@@ -18,7 +18,7 @@ import { compareInstants, parseInstant } from "./Time.ts"
 import type { Instant } from "./Time.ts"
 
 /** In code points. */
-const maximumTextLength = 3000
+export const maximumTextLength = 3000
 const maximumReferenceLength = 200
 export const maximumRecipients = 1000
 

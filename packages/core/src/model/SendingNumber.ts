@@ -186,6 +186,32 @@ export const abandonedReasons: ReadonlyArray<ConnectionReason> = [
   "client_outdated",
 ]
 
+const isRestriction = (reason: ConnectionReason | null | undefined): boolean =>
+  reason === "restricted" || reason === "banned"
+
+/** Whether the pause is for the remote's verdict on what the number sent. */
+export const restricts = ({ reason }: Pause): boolean => isRestriction(reason)
+
+/** When it became restricted or banned; null unless it is. */
+export const restrictedSince = (
+  number: {
+    readonly status: NumberStatus
+    /** Since when it has its status, and why. */
+    readonly changed: { readonly at: number; readonly reason: ConnectionReason | null } | null
+    readonly pauses: Pauses
+    /** When it was last paused for a restriction. */
+    readonly restrictedAt: number | null
+  },
+  now: number,
+): number | null => {
+  const { changed, pauses, restrictedAt, status } = number
+  const isPaused = [pauses.first, pauses.behind].some(
+    (pause) => pause !== null && restricts(pause) && getEnd(pause) > now,
+  )
+  if (isPaused) return restrictedAt
+  return status !== "connected" && isRestriction(changed?.reason) ? (changed?.at ?? null) : null
+}
+
 /**
  * The reason after an operator's resume or an account's login: the transport then connects the
  * number.

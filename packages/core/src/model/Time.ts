@@ -60,6 +60,10 @@ export const compareInstants = (a: Instant, b: Instant): -1 | 0 | 1 => {
   return 0
 }
 
+/** Whether a moment has come: one that is now has. */
+export const isPast = (instant: Instant, now: number): boolean =>
+  compareInstants(instant, { millis: now, beyond: "" }) <= 0
+
 /**
  * Epoch milliseconds as responses show them: `YYYY-MM-DDTHH:MM:SSZ`, truncated to whole seconds. For the
  * moments that an `Instant` can hold.

@@ -18,8 +18,7 @@ import { refuse } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 import type { SendRequest } from "./SendRequest.ts"
-import { compareInstants, formatInstant, wholeSecond } from "./Time.ts"
-import type { Instant } from "./Time.ts"
+import { formatInstant, isPast, wholeSecond } from "./Time.ts"
 import { coversMessages } from "./Workspace.ts"
 import type { Mode, Plan } from "./Workspace.ts"
 
@@ -139,11 +138,14 @@ const firstField = (
   return recipient === undefined ? undefined : getField(request, index, recipient)
 }
 
-const pastTime = (request: SendRequest, now: number): Refusal<"time_in_past"> | undefined => {
-  const isPast = (instant: Instant | null) =>
-    instant !== null && compareInstants(instant, { millis: now, beyond: "" }) <= 0
-  if (isPast(request.sendAt)) return refuse("time_in_past", { field: "sendAt" })
-  if (isPast(request.expiresAt)) return refuse("time_in_past", { field: "expiresAt" })
+export const pastTime = (
+  request: Pick<SendRequest, "sendAt" | "expiresAt">,
+  now: number,
+): Refusal<"time_in_past"> | undefined => {
+  for (const field of ["sendAt", "expiresAt"] as const) {
+    const time = request[field]
+    if (time !== null && isPast(time, now)) return refuse("time_in_past", { field })
+  }
   return undefined
 }
 
@@ -375,6 +377,7 @@ const toAcceptance = (
       transportId: transportId(ids),
       callbackUrl: request.callbackUrl,
       reference: request.reference,
+      campaign: null,
     })),
   }
 }

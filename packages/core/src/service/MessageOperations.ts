@@ -3,6 +3,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { findOrRefuse } from "../model/Refusal.ts"
 import type { Failure, StoreUnavailable } from "../model/Refusal.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../model/Ids.ts"
+import { hoursAt } from "../model/hours.ts"
 import { markMissingFiles } from "../model/Media.ts"
 import { ConnectedFromTheStart } from "./Numbers.ts"
 import { parsePhone, phoneDescribed } from "../model/Recipient.ts"
@@ -121,6 +122,18 @@ interface Reading {
   readonly simulated: boolean
 }
 
+/** Until when the message's campaign holds it; null when it does not. */
+const heldByCampaign = Effect.fnUntraced(function* heldByCampaign(
+  { campaigns }: Store["Service"],
+  { campaign: origin }: Message,
+) {
+  if (origin === null) return null
+  const now = yield* Clock.currentTimeMillis
+  const campaign = (yield* campaigns.check(origin.id, now, 0))?.campaign
+  if (campaign?.isHolding !== true) return null
+  return { until: campaign.state === "running" ? hoursAt(campaign, now).changesAt : null }
+})
+
 const readWaiting = Effect.fnUntraced(function* readWaiting(
   { sendCap, simulated, store }: Reading,
   { ahead, message }: TimelineFacts,
@@ -128,12 +141,13 @@ const readWaiting = Effect.fnUntraced(function* readWaiting(
   if (message.state !== "waiting") return null
   const { from, id, workspaceId } = message
   const isHeld = yield* store.system.isHeld(id)
+  const campaign = yield* heldByCampaign(store, message)
   const readAt = yield* Clock.currentTimeMillis
   const facts = yield* store.numbers.connection(workspaceId, from.id, readAt, sendCap)
   const now = yield* Clock.currentTimeMillis
   if (facts === null) return null
   const poolsConnections = !simulated && facts.number.mode === "live"
-  const reasons = waitsFor(message, facts, now, poolsConnections, isHeld)
+  const reasons = waitsFor(message, facts, now, poolsConnections, isHeld, campaign)
   return reasons === null ? null : { for: reasons, ahead }
 })
 

@@ -130,11 +130,20 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
       return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
     }),
     /** Loads the facts with all connected numbers, each quota counted exactly. */
-    loadConnected: (sender: Sender, request: SendRequest, now: number) =>
+    loadConnected: (
+      sender: Sender,
+      request: SendRequest,
+      now: number,
+      planned = plannedQuota(request, now, quotaLimit),
+    ) =>
       store.loadAcceptance({
         ...acceptanceQuery(sender, request, now, null),
-        exactQuota: { numberId: null, planned: plannedQuota(request, now, quotaLimit) },
+        exactQuota: { numberId: null, planned },
       }),
+    quotaLimit,
+    /** What decides besides the facts, with another limit. */
+    contextWith: (limit: QuotaLimit, sender: Sender, request: SendRequest, now: number) =>
+      toContext({ ...deciding, quotaLimit: limit }, sender, request, now, null),
     /** Checks where a media link leads, then decides. Fails with the refusals of POST /messages. */
     decide: Effect.fnUntraced(function* decide(
       sender: Sender,
@@ -159,7 +168,7 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
     /** Wakes the loops that a committed acceptance concerns. */
     wake: Effect.fnUntraced(function* wake({ messages, mode }: Acceptance) {
       yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
-      if (messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
+      if (messages.some(({ expiresAt }) => expiresAt !== null)) yield* wakeUp.wake("expiry")
     }),
   }
 })
@@ -856,6 +865,8 @@ export const waitReasons = [
   "disabled",
   // The store was restored to an earlier time, and no operator has released it yet.
   "held",
+  // Its campaign is paused, or outside of its hours.
+  "campaign",
   // An operator or refusals paused the number.
   "paused",
   "not_connected",
@@ -884,7 +895,8 @@ export interface WaitsFor {
 /**
  * What a message waits for at `now`, in the order of `WaitReason` (contract: How messages leave).
  * Null when it waits no more, as after its `expiresAt`. Empty when only earlier messages delay it.
- * A test message reaches no phone, so its number never delays it.
+ * A test message reaches no phone, so its number never delays it. `campaign`: that of the message
+ * holds it; what a restore holds of a campaign waits for it alone.
  */
 export const waitsFor = (
   message: Pick<Message, "state" | "mode" | "dueAt" | "expiresAt">,
@@ -892,6 +904,7 @@ export const waitsFor = (
   now: number,
   poolsConnections: boolean,
   isHeld: boolean,
+  campaign: Pick<WaitsFor, "until"> | null = null,
 ): ReadonlyArray<WaitsFor> | null => {
   if (message.state !== "waiting") return null
   if (message.expiresAt !== null && message.expiresAt <= now) return null
@@ -906,7 +919,8 @@ export const waitsFor = (
   }
   const isLive = message.mode === "live"
   if (facts.isDisabled) add("disabled", null, "account_disabled")
-  if (isHeld) add("held", null)
+  if (campaign !== null) add("campaign", campaign.until)
+  else if (isHeld) add("held", null)
   if (isLive && paused !== null) {
     add("paused", Number.isFinite(paused) ? paused : null, facts.pause?.reason ?? null)
   }

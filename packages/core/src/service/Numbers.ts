@@ -269,7 +269,7 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
     const callback = yield* callbacks.of(id, status, phone)
     const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
     if (status === "disconnected") {
-      const number = yield* noted
+      const number = yield* commitAndWake(noted, wakeUp.wake("campaigns"))
       if (number !== null && reason === "logged_out") {
         yield* logThrottled("number disconnected: logged_out", { number: id }, "Warn")
       }
@@ -392,10 +392,10 @@ export class Numbers extends Context.Service<
             newNumber(input, { connectedFromTheStart, createdAt: yield* Clock.currentTimeMillis }),
           )
           const created = { ...number, workspaceId: workspace.id }
-          const inserted = yield* store.insertNew(
-            created,
-            startingPacing[input.platform],
-            workspace.plan?.maxNumbers ?? null,
+          const max = workspace.plan?.maxNumbers ?? null
+          const inserted = yield* commitAndWake(
+            store.insertNew(created, startingPacing[input.platform], max),
+            wakeUp.wake("campaigns"),
           )
           if (inserted._tag === "Inserted") return inserted.number
           if (inserted._tag === "Full") return yield* refuse("number_limit_reached")

@@ -13,7 +13,7 @@ import { Store } from "../store/Store.ts"
 import { instantOrNull } from "../model/Time.ts"
 import { WorkGate } from "./Readiness.ts"
 import { logThrottled } from "./logThrottled.ts"
-import { countAccepted, countAttempts, countEnded } from "../store/Metrics.ts"
+import { countAccepted, countAttempts, countEnded, countRowsTaken } from "../store/Metrics.ts"
 
 const logFailed = ({ message: { error, from, id } }: MessageChange): Effect.Effect<void> =>
   logThrottled("message failed", {
@@ -61,6 +61,7 @@ const accepting =
   <A extends { readonly _tag: string }>(
     acceptance: Acceptance,
     accept: Effect.Effect<A, StoreUnavailable>,
+    success = "Accepted",
   ): Effect.Effect<A, StoreUnavailable> =>
     pass.pipe(
       Effect.mapError(
@@ -72,7 +73,7 @@ const accepting =
           }),
       ),
       Effect.andThen(accept),
-      Effect.tap(({ _tag }) => (_tag === "Accepted" ? countAccepted(acceptance) : Effect.void)),
+      Effect.tap(({ _tag }) => (_tag === success ? countAccepted(acceptance) : Effect.void)),
     )
 
 /**
@@ -83,7 +84,7 @@ export const layerCountedStore = Layer.effect(
   Store,
   Effect.gen(function* countedStore() {
     const store = yield* Store
-    const { messages, queue, reminders, webhooks } = store
+    const { campaigns, messages, queue, reminders, webhooks } = store
     const { wake } = yield* EventSignal
     const accept = accepting(yield* WorkGate)
     const ended = (changes: ReadonlyArray<MessageChange>) =>
@@ -117,6 +118,17 @@ export const layerCountedStore = Layer.effect(
               ),
             ).pipe(Effect.andThen(logPauses(settlements, settled))),
           ),
+      },
+      campaigns: {
+        ...campaigns,
+        take: (take) => {
+          const { acceptance } = take
+          if (acceptance === null) return campaigns.take(take)
+          const counted = accept(acceptance, campaigns.take(take), "Taken")
+          return Effect.tap(counted, ({ _tag }) =>
+            _tag === "Taken" ? countRowsTaken(take.taken.length) : Effect.void,
+          )
+        },
       },
       reminders: {
         ...reminders,

@@ -291,7 +291,10 @@ export class Workspaces extends Context.Service<
             input.accountDisabled === false
               ? Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("test_messages"))
               : Effect.void
-          const updated = yield* commitAndWake(store.update(found, decide, now), wake)
+          const updated = yield* commitAndWake(
+            store.update(found, decide, now),
+            Effect.andThen(wake, wakeUp.wake("campaigns")),
+          )
           return updated ?? (yield* notFound)
         }),
         delete: Effect.fn("Workspaces.delete")(function* (role, id) {

@@ -9,6 +9,7 @@ export const changeFeedTopics = [
   "webhooks",
   "reminders",
   "number_checks",
+  "campaigns",
 ] as const
 
 export type ChangeFeedTopic = (typeof changeFeedTopics)[number]
@@ -24,7 +25,7 @@ export interface ChangeFeedMark {
 export interface ChangeFeedMarkLimits {
   /** The newest messages and number checks of each mode; older messages have events. */
   readonly recent: number
-  /** Numbers, endpoints, and reminders of each mode. */
+  /** Numbers, endpoints, and reminders and campaigns of each mode. */
   readonly most: number
 }
 
@@ -55,7 +56,12 @@ export interface ChangeFeedStore {
 export const markLimits: ChangeFeedMarkLimits = { recent: 50, most: 1000 }
 
 /** The topics whose lists are whole: a record that is gone from them was deleted. */
-const wholeTopics: ReadonlySet<ChangeFeedTopic> = new Set(["numbers", "webhooks", "reminders"])
+const wholeTopics: ReadonlySet<ChangeFeedTopic> = new Set([
+  "numbers",
+  "webhooks",
+  "reminders",
+  "campaigns",
+])
 
 /** Ids by topic that differ; null where too many records are new to name them. */
 export const changedMarks = (

@@ -21,6 +21,7 @@ export const kindsOfWork = [
   "number_checks",
   "linking",
   "reminders",
+  "campaigns",
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
@@ -80,6 +81,7 @@ export interface DueWork {
    *   never.
    * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
    *   they link themselves; unclaimed live ones when they were requested.
+   * - campaigns: when `CampaignStore.due` would list them.
    *
    * `saturated`: workspaces at their concurrency limit. Of their lanes and number checks only the
    * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks
@@ -145,6 +147,9 @@ export const makeLocal = (poll: Duration.Input | null): typeof WakeUp.Service =>
     wake: (work) =>
       Effect.gen(function* () {
         for (const latch of latches.get(work) ?? []) yield* latch.open
+        // Without a poll: what frees a number may free campaigns that await it.
+        if (poll !== null || (work !== "lanes" && work !== "test_messages")) return
+        for (const latch of latches.get("campaigns") ?? []) yield* latch.open
       }),
     latch: (work) =>
       Effect.flatMap(Effect.scope, (scope) =>

@@ -60,6 +60,12 @@ const attempts: Readonly<Record<TargetKind, ReturnType<typeof callsBy>>> = {
   ),
 }
 
+const rowsTaken = counter(
+  "messaging_campaign_rows_taken_total",
+  "Rows of campaigns that this process made messages of.",
+  {},
+)
+
 /** Shards that this worker gained or gave up. */
 const moves = byName(["taken", "given", "lost"], (direction) =>
   counter(
@@ -149,6 +155,7 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
     ...Object.values(attempts.callback),
     ...Object.values(moves),
     ...Object.values(libraryFaults),
+    rowsTaken,
   ],
   (each) => Metric.update(each, 0),
   { discard: true },
@@ -157,6 +164,9 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
 /** After the commit of an acceptance. */
 export const countAccepted = ({ messages, mode }: Acceptance): Effect.Effect<void> =>
   Metric.update(accepted[mode], messages.length)
+
+/** After the commit that took them on. */
+export const countRowsTaken = (rows: number): Effect.Effect<void> => Metric.update(rowsTaken, rows)
 
 /** This process's counts since its start, both modes together. */
 interface Counted {

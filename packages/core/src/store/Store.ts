@@ -14,6 +14,7 @@
  */
 import { Context } from "effect"
 import type { BrowserSessionStore } from "./BrowserSessionStore.ts"
+import type { CampaignStore } from "./CampaignStore.ts"
 import type { SubscriptionStore } from "./SubscriptionStore.ts"
 import type { KeyStore } from "../model/Auth.ts"
 import type { MediaStore } from "../model/Media.ts"
@@ -58,6 +59,7 @@ export class Store
       readonly media: MediaStore
       readonly numberChecks: NumberCheckStore
       readonly reminders: ReminderStore
+      readonly campaigns: CampaignStore
       /** Signed-in browsers of the dashboard, and the links that sign one in. */
       readonly browserSessions: BrowserSessionStore
       /** What open pages are told of. */

@@ -88,6 +88,8 @@ export interface HeldCount {
   readonly workspaceId: WorkspaceId
   readonly messages: number
   readonly reminders: number
+  /** That wait for the row to go on from; their messages are theirs alone. */
+  readonly campaigns: number
 }
 
 /** A reminder that was due when the epoch began. */

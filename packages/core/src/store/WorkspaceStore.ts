@@ -45,8 +45,10 @@ export interface ErasureStore {
   /**
    * Erases, of each workspace, the messages and number checks that ended before its moment, the events
    * made and the deliveries attempted before it, what is kept of reminders that were deleted before it,
+   * all but ids, times and counts of campaigns that ended before it, which are unknown from then on,
    * and which recipients its numbers first wrote to before it. An
-   * event that is still to be delivered stays until a later call.
+   * event that is still to be delivered stays until a later call. A row of a campaign keeps the status
+   * of its erased message.
    */
   eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
   /** Erases the oldest of each workspace's ended test messages, so that at most `max` are left. */

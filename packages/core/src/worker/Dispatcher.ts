@@ -560,6 +560,8 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       settlements,
       yield* Clock.currentTimeMillis,
     )
+    // A campaign may await the room in the number's queue; other processes look by themselves.
+    if (wakeUp.poll === null) yield* wakeUp.wake("campaigns")
     // A waiting message may have expired, or lost its number, while in flight.
     if (settlements.some(({ _tag }) => _tag === "Again")) {
       yield* wakeUp.wake("expiry")
@@ -646,6 +648,7 @@ const makeEndingLoop = (
       const ended = yield* store.end(changes, { passesOver: true })
       // The number's limits may have held back the expired message but not the next one.
       if (work === "expiry") yield* wakeUp.wake("lanes")
+      if (wakeUp.poll === null) yield* wakeUp.wake("campaigns")
       return ended.size
     })
     const run = runLoop({ work, runOnce: Effect.map(runOnce, (ended) => ended > 0) })

@@ -42,6 +42,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const orphaned = yield* makeOrphaned
   const store = yield* Store
   const {
+    campaigns,
     figures,
     messages: idempotency,
     numberChecks: checks,
@@ -71,6 +72,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
       webhooks.forgetEvents(now - eventsRetentionMillis),
       webhooks.forgetSubscriptions(now - subscriptionsRetentionMillis),
       reminders.forget(now - runsRetentionMillis),
+      campaigns.forget(now),
       checks.forget(now - checksRetentionMillis),
       forgetSessions,
       sweepMedia,

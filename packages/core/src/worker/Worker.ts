@@ -14,6 +14,7 @@ import { sleep } from "../model/Time.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
 import type { TakeEvent, TransportEvent } from "../store/Transport.ts"
+import { makeCampaignRunner } from "./CampaignRunner.ts"
 import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
 import { makeDispatcher, makeExpirer, makeTestModeSender } from "./Dispatcher.ts"
 import { makeHousekeeper } from "./Housekeeper.ts"
@@ -93,6 +94,7 @@ export class Worker extends Context.Service<
         (yield* makeLinker).run,
         (yield* makeTestModeSender).run,
         (yield* makeReminderRunner).run,
+        (yield* makeCampaignRunner).run,
         (yield* makeHousekeeper).run,
         (yield* makeFigureCounter).run,
         (yield* makeNumberChecker).run,

@@ -202,6 +202,7 @@ describe("an acceptance", () => {
             transportId: acceptance.messages[0]?.transportId,
             callbackUrl: null,
             reference: null,
+            campaign: null,
           },
         ],
       })

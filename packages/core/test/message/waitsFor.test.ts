@@ -112,3 +112,14 @@ it.effect("a message held since a restore waits for an operator first", () =>
     assert.deepStrictEqual(reasons({ mode: "test" }, true), ["held"])
   }),
 )
+
+it.effect("what its campaign holds waits for that, also after a restore", () =>
+  Effect.sync(() => {
+    const message = { state: "waiting", mode: "test", dueAt: noon, expiresAt: null } as const
+    for (const until of [null, noon + hour]) {
+      assert.deepStrictEqual(waitsFor(message, facts, noon, false, true, { until }), [
+        { reason: "campaign", until, because: null },
+      ])
+    }
+  }),
+)

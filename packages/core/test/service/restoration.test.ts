@@ -42,7 +42,7 @@ describe("a restored store", () => {
         yield* pass(hour)
         assert.deepStrictEqual(yield* statuses(key, [old, newer]), ["queued", "sent"])
         assert.deepStrictEqual(yield* counts, [
-          { workspaceId: workspace, messages: 1, reminders: 0 },
+          { workspaceId: workspace, messages: 1, reminders: 0, campaigns: 0 },
         ])
         assert.deepStrictEqual(yield* release(workspace), { count: 1, more: false })
         yield* settled

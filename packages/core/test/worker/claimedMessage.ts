@@ -28,6 +28,7 @@ export const aMessage = (overrides: Partial<Message> = {}): Message => ({
   transportId: "0000000000000000002A" as TransportId,
   callbackUrl: null,
   reference: null,
+  campaign: null,
   ...overrides,
 })
 

@@ -126,6 +126,7 @@ export const whyLabels = {
 export const waitingTexts = {
   disabled: "Its workspace is disabled.",
   held: "The service holds it, because its store was restored from a backup.",
+  campaign: "Its campaign is paused, or outside of its hours.",
   scheduled: "It is scheduled for later.",
   connecting: "Its number is connecting.",
   paused: "Its number is paused.",

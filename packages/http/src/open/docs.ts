@@ -2,14 +2,13 @@
  * The pages that answers link to, and the documents of the API: `/docs/errors`, the target of every
  * error's `docs`; `/openapi.json`, the OpenAPI document; and `/docs`, the same as a page.
  */
-import { catalogue } from "@messaging-service/core"
 import { Effect, Semaphore } from "effect"
 import { content, openRoute } from "../Entry.ts"
 import type { OpenRoute } from "../Entry.ts"
 import { HttpOptions, getPublicUrl } from "../HttpOptions.ts"
 import { bytesReply, htmlType, pageHeaders } from "../IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
-import { commonHeaders, header, noSniff } from "../openapi/Operation.ts"
+import { commonHeaders, errorCodes, header, noSniff } from "../openapi/Operation.ts"
 import type { Answer, Content, Header, JsonObject } from "../openapi/Operation.ts"
 
 // Documents that stay the same until the process is replaced: compressed and tagged once. Caches
@@ -127,7 +126,7 @@ const ifNoneMatch = header("If-None-Match", "Tags of the caller's copies.")
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
-const row = ([code, entry]: readonly [string, (typeof catalogue)[keyof typeof catalogue]]) => {
+const row = ([code, entry]: ReturnType<typeof errorCodes>[number]) => {
   const status =
     entry.pathStatus === undefined ? entry.status : `${entry.status}, ${entry.pathStatus} in a path`
   const details = [...(entry.details ?? []), ...(entry.optionalDetails ?? [])]
@@ -137,7 +136,7 @@ const row = ([code, entry]: readonly [string, (typeof catalogue)[keyof typeof ca
 }
 
 /** The error catalogue as HTML that loads nothing, with an anchor for each code. */
-const errorPage: string = `<!doctype html>
+const errorPage = (hasOperator: boolean): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Error catalogue</title>
@@ -153,7 +152,7 @@ one of these. Codes are stable; texts may change.</p>
 <table>
 <thead><tr><th>code</th><th>HTTP</th><th>meaning</th><th>extra fields</th></tr></thead>
 <tbody>
-${Object.entries(catalogue).map(row).join("\n")}
+${errorCodes(hasOperator).map(row).join("\n")}
 </tbody>
 </table>
 </html>
@@ -184,7 +183,7 @@ const thePage = cachedAnswers("The page.", content("text/html", { type: "string"
 const anyDocument = { type: "object", required: ["openapi", "info", "paths"] }
 
 /** The content of these paths, each built on first use. */
-const makeDocuments = (toDocument: (publicUrl: string) => JsonObject) => {
+const makeDocuments = (toDocument: (publicUrl: string) => JsonObject, hasOperator: boolean) => {
   const document = memoize(function makeDocument(url) {
     return Effect.sync(() => toDocument(url))
   })
@@ -203,17 +202,21 @@ const makeDocuments = (toDocument: (publicUrl: string) => JsonObject) => {
       }),
     ),
     errors: memoize(function makeErrors() {
-      return cachedDocument(htmlType, errorPage)
+      return cachedDocument(htmlType, errorPage(hasOperator))
     }),
   }
 }
 
-/** `toDocument` builds the document of these and all other routes, given the public address. */
+/**
+ * `toDocument` builds the document of these and all other routes, given the public address. `hasOperator`:
+ * whether errors of the operator API lead here.
+ */
 export const docsRoutes = Effect.fnUntraced(function* docsRoutes(
   makeDocument: (docs: ReadonlyArray<OpenRoute>, publicUrl: string) => JsonObject,
+  hasOperator: boolean,
 ) {
   const publicUrl = getPublicUrl(yield* HttpOptions)
-  const documents = makeDocuments((url) => makeDocument(routes, url))
+  const documents = makeDocuments((url) => makeDocument(routes, url), hasOperator)
 
   const routes: ReadonlyArray<OpenRoute> = [
     openRoute("/openapi.json", {

@@ -7,7 +7,7 @@
 import { MediaDirectory, QrImages, QrLinks } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
-import { header, noSniff } from "../openapi/Operation.ts"
+import { disposition, header, noSniff } from "../openapi/Operation.ts"
 import type { Answer, Header } from "../openapi/Operation.ts"
 import { bytesReply } from "../IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
@@ -102,7 +102,7 @@ const serve = (incoming: IncomingRequest, file: OpenedFile): Reply => {
 
 const fileHeaders: ReadonlyArray<Header> = [
   noSniff,
-  header("Content-Disposition", "`inline` for pictures, else `attachment`."),
+  disposition,
   header("Content-Security-Policy", "Nothing in the file runs."),
   header("Accept-Ranges", "Always `bytes`."),
   header("ETag", "Of the content."),

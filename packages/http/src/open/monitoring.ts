@@ -3,6 +3,7 @@
  * runs, whether it can work, its counters, and the gauges of the whole service.
  */
 import {
+  campaignStates,
   maxCounted,
   notReadyReasons,
   NumberOwnership,
@@ -14,7 +15,12 @@ import {
   version,
   Store,
 } from "@messaging-service/core"
-import type { Figures, NotReadyReason, StoreUnavailable } from "@messaging-service/core"
+import type {
+  CampaignFigures,
+  Figures,
+  NotReadyReason,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import { Clock, Effect, Metric, Semaphore } from "effect"
 import { format } from "effect/observability/PrometheusMetrics"
 import { content, openRoute, success } from "../Entry.ts"
@@ -118,6 +124,10 @@ export const readSeldom = Effect.fnUntraced(function* readSeldom<A>(
   )
 })
 
+interface AllFigures extends Figures {
+  readonly campaigns: CampaignFigures
+}
+
 /** One line of the answer: a gauge and its value. */
 const gauge = (
   name: string,
@@ -166,7 +176,26 @@ const toNotReadyGauges = (reasons: ReadonlyMap<NotReadyReason, string>) =>
     ),
   )
 
-const toGauges = (figures: Figures, now: number) => [
+const campaignGauges = ({ byState, dueSince, pendingRows }: CampaignFigures, now: number) => [
+  ...campaignStates.map((state) =>
+    gauge("messaging_campaigns", "Campaigns of both modes, by state.", byState[state], { state }),
+  ),
+  gauge(
+    "messaging_campaign_rows",
+    "Rows of campaigns that have not ended, by status.",
+    pendingRows,
+    {
+      status: "pending",
+    },
+  ),
+  gauge(
+    "messaging_campaign_lag_seconds",
+    "Seconds since the most overdue campaign could have been looked at by a worker.",
+    secondsSince(dueSince, now),
+  ),
+]
+
+const toGauges = ({ campaigns, ...figures }: AllFigures, now: number) => [
   waiting("queued", figures.queued),
   waiting("scheduled", figures.scheduled),
   oldest("connected", secondsSince(figures.firstDueAt.connected, now)),
@@ -211,6 +240,7 @@ const toGauges = (figures: Figures, now: number) => [
     figures.retries,
   ),
   ...toNumberGauges(figures),
+  ...campaignGauges(campaigns, now),
   ...figures.tables.flatMap(({ bytes, name, rows }) => [
     gauge(
       "messaging_table_rows",
@@ -232,7 +262,7 @@ const toGauges = (figures: Figures, now: number) => [
  * own: values that the store did not provide are left out, and none come from an earlier scrape.
  */
 const scrapedGauges = (
-  figures: Figures | null,
+  figures: AllFigures | null,
   reasons: ReadonlyMap<NotReadyReason, string>,
   now: number,
 ): Effect.Effect<string> =>
@@ -257,8 +287,14 @@ const scrapedGauges = (
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
 export const metricsRoute = Effect.gen(function* metricsRoute() {
-  const store = (yield* Store).system
-  const read = yield* readSeldom((now) => store.figures(now, maxCounted))
+  const { campaigns, system } = yield* Store
+  const read = yield* readSeldom((now) =>
+    Effect.zipWith(
+      system.figures(now, maxCounted),
+      campaigns.figures(now),
+      (figures, ofCampaigns): AllFigures => ({ ...figures, campaigns: ofCampaigns }),
+    ),
+  )
   const readiness = yield* Readiness
   const context = yield* Effect.context<never>()
   yield* startCounting

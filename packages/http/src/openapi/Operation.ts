@@ -145,6 +145,11 @@ const allow = header("Allow", "The allowed methods.")
 
 export const noSniff = header("X-Content-Type-Options", "Always `nosniff`.")
 
+export const disposition = header(
+  "Content-Disposition",
+  "`inline` for pictures, else `attachment`.",
+)
+
 export const replayed = header(
   "Idempotent-Replayed",
   "Present when this repeats the first answer, and nothing was done again.",
@@ -213,15 +218,23 @@ const detailSchemas: Readonly<Partial<Record<keyof Details, JsonObject>>> = {
   },
   used: { type: "integer", description: "Bytes in use." },
   limit: { type: "integer", description: "Bytes that the plan includes." },
+  line: { type: "integer", description: "Of the file, from 1." },
+  column: { type: "integer", description: "Of the line, from 1." },
 }
 
 const referTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
+/** Codes and their entries; without an operator API, those that only it answers with are left out. */
+export const errorCodes = (
+  hasOperator: boolean,
+): ReadonlyArray<readonly [string, (typeof catalogue)[Code]]> =>
+  Object.entries(catalogue).filter(([, { operatorOnly }]) => hasOperator || operatorOnly !== true)
+
 /** The properties of every error object. */
-export const errorSchemas: Readonly<Record<string, JsonObject>> = {
+export const errorSchemas = (hasOperator: boolean): Readonly<Record<string, JsonObject>> => ({
   ErrorCode: {
     type: "string",
-    enum: Object.keys(catalogue),
+    enum: errorCodes(hasOperator).map(([code]) => code),
     description: "Stable identifier; branch on it. Every code is explained at `/docs/errors`.",
   },
   Error: {
@@ -249,7 +262,7 @@ export const errorSchemas: Readonly<Record<string, JsonObject>> = {
     },
     required: ["code", "message", "field", "docs", "request_id"],
   },
-}
+})
 
 const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
   const details = codes.flatMap((code) => catalogue[code].details ?? [])

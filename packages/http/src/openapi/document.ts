@@ -25,6 +25,7 @@ import {
   actingRole,
   clientRequestId,
   commonHeaders,
+  disposition,
   errorSchemas,
   header,
   idempotencyKey,
@@ -84,13 +85,13 @@ export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: strin
     parts: parts.filter((part) => part.operations.length > 0),
     calls: v2.length === 0 ? [] : webhookCalls,
     anywhere: { NotFound, MethodNotAllowed },
-    schemas: errorSchemas,
+    schemas: errorSchemas(operator.length > 0),
   })
 }
 
 // Version 2 and the operator API: their entries, and what the entries of a table share
 
-const aFile: Content = {
+const aFile = (fileBytes: number): Content => ({
   "multipart/form-data": {
     schema: {
       json: {
@@ -99,7 +100,7 @@ const aFile: Content = {
           file: {
             type: "string",
             format: "binary",
-            description: `At most ${maximumFileBytes} bytes.`,
+            description: `At most ${fileBytes} bytes.`,
           },
         },
         required: ["file"],
@@ -107,7 +108,7 @@ const aFile: Content = {
       },
     },
   },
-}
+})
 
 const requestBody = (input: OperationInput<unknown> | undefined): Operation["body"] => {
   switch (input?.source) {
@@ -118,7 +119,12 @@ const requestBody = (input: OperationInput<unknown> | undefined): Operation["bod
         content: jsonContent(input.schema, input.example),
       }
     case "file":
-      return { required: true, content: aFile }
+      return { required: true, content: aFile(maximumFileBytes) }
+    case "json_or_file":
+      return {
+        required: true,
+        content: { ...jsonContent(input.schema, input.example), ...aFile(input.fileBytes) },
+      }
     default:
       return undefined
   }
@@ -139,6 +145,7 @@ const refusedReading = (input: OperationInput<unknown> | undefined): ReadonlyArr
         : ["validation_failed"]
     case "json":
     case "optional_json":
+    case "json_or_file":
       return [...refusedBody, "invalid_json"]
     case "file":
       return refusedBody
@@ -164,8 +171,11 @@ interface Common {
 
 type Parameters = Schema.Top & { readonly fields: object }
 
-/** Proxies pass a stream's events on as they come. */
-const notBuffered = header("X-Accel-Buffering", "Always `no`.")
+/** What streams have besides: proxies pass events on as they come, and browsers store a table. */
+const streamHeaders: Readonly<Record<NonNullable<Entry["contentType"]>, ReadonlyArray<Header>>> = {
+  "text/event-stream": [header("X-Accel-Buffering", "Always `no`.")],
+  "text/csv": [disposition, noSniff],
+}
 
 const answerContent = ({ answer, contentType }: Entry): Content =>
   contentType === undefined
@@ -204,7 +214,7 @@ const routeOperation = (
       description: route.success,
       headers: [
         ...commonHeaders,
-        ...(route.contentType === undefined ? [] : [notBuffered]),
+        ...(route.contentType === undefined ? [] : streamHeaders[route.contentType]),
         ...(common.answerHeaders ?? []),
       ],
       content: answerContent(route),
@@ -360,6 +370,7 @@ const operatorTags = [
   { name: "Workspace media", description: "The media directory of a workspace." },
   { name: "Workspace number checks", description: "The number checks of a workspace." },
   { name: "Workspace webhooks", description: "The webhook endpoints of a workspace." },
+  { name: "Campaigns", description: "One message for each of many rows." },
   { name: "News", description: "What changes in a workspace, as it happens." },
   { name: "Figures", description: "How a workspace and the service do." },
   { name: "Restored stores", description: "Messages and reminders held since a restore." },

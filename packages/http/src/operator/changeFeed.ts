@@ -11,7 +11,7 @@ import {
 } from "@messaging-service/core"
 import type { ChangeFeed, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Redacted, Result, Schema, Stream } from "effect"
-import { jsonBody, EventStream } from "../Entry.ts"
+import { jsonBody, StreamedAnswer } from "../Entry.ts"
 import type { HttpSettings } from "../HttpOptions.ts"
 import { parseQuery } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
@@ -174,7 +174,8 @@ export const changeFeedRoutes = ({
       }
       const ends = Effect.raceFirst(stopping, sessionEnds(sessions, admitted, operatorToken))
       const isSimulated = emulator !== null && admitted.kind === "operator"
-      return new EventStream(
+      return new StreamedAnswer(
+        "text/event-stream",
         Effect.map(changeFeed.open(query), (stream) => encodeFrames(stream, isSimulated, ends)),
       )
     }),

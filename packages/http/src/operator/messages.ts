@@ -59,6 +59,10 @@ const EntryJson = Schema.Struct({
 
 const TimelineJson = Schema.Struct({
   message: WorkspaceMessageJson,
+  campaign: described(
+    Schema.NullOr(Schema.Struct({ id: IdJson, row: Schema.Int })),
+    "The campaign and row that it was made of.",
+  ),
   waiting: described(Schema.NullOr(WaitingJson), "Null once it waits no more."),
   data: described(Schema.Array(EntryJson), "At most 200, oldest first."),
   truncated: described(Schema.Boolean, "True when older attempts and deliveries are left out."),
@@ -120,6 +124,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     success: "The message and its timeline.",
     answer: jsonBody(TimelineJson, {
       message: { ...examples.message, ...examples.workspaceOnly },
+      campaign: null,
       waiting: { for: [{ reason: "paused", until: null, because: "paused" }], ahead: 3 },
       data: [step],
       truncated: false,
@@ -135,6 +140,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
       )
       return {
         message: workspaceMessageJson(message, yield* Clock.currentTimeMillis, link),
+        campaign: message.campaign && { id: message.campaign.id, row: message.campaign.row },
         waiting: waiting && waitingJson(waiting),
         data: entries.map(entryJson),
         truncated,

@@ -16,11 +16,14 @@ import {
 import type {
   BrowserSession,
   CallbackSecrets,
+  CampaignFiles,
+  Campaigns,
   IdempotencyKey,
   Contacts,
   Keys,
   MediaLinks,
   MessageOperations,
+  Mode,
   NumberOperations,
   Numbers,
   PortalLinks,
@@ -36,12 +39,17 @@ import type {
   WorkspaceChangeFeed,
   Workspaces,
 } from "@messaging-service/core"
-import { Effect, Redacted, Result } from "effect"
-import type { Schema } from "effect"
+import { Effect, Redacted, Result, Schema } from "effect"
+import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { EventStream } from "../Entry.ts"
+import { StreamedAnswer } from "../Entry.ts"
 import type { Entry, Input } from "../Entry.ts"
-import { findAuthorization, knownAddress, takeWorkspaceShare } from "../IncomingRequest.ts"
+import {
+  findAuthorization,
+  knownAddress,
+  parseQuery,
+  takeWorkspaceShare,
+} from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
 import type { Heading, Refused } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
@@ -56,6 +64,8 @@ export type OperatorServices =
   | ServicesV2
   | BrowserSessions
   | CallbackSecrets
+  | CampaignFiles
+  | Campaigns
   | Contacts
   | Keys
   | MediaLinks
@@ -101,6 +111,11 @@ interface OperatorEntry<
   readonly workspaceInQuery?: true
   /** Of an open operation: what is checked before anything of the request is read. */
   readonly before?: (incoming: IncomingRequest) => Effect.Effect<void, Refusal>
+  /** What is held from before the body is read until the answer is known. */
+  readonly holds?: (
+    incoming: IncomingRequest,
+    workspaceId: WorkspaceId | undefined,
+  ) => Effect.Effect<void, Refusal, CampaignFiles | Scope.Scope>
   handler(
     input: OperatorInput<Path, Request>,
   ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable, Services>
@@ -131,6 +146,33 @@ export const numberPath = `${workspacePath}/numbers/{number_id}` as const
 
 /** The workspace has no number with the path's id. */
 export const missingNumber: Refused = { code: "number_not_found", inPath: true }
+
+const modes: ReadonlyArray<string> = ["live", "test"] satisfies ReadonlyArray<Mode>
+
+/** Of operations that act as a key of either mode. */
+export const ModeParameter = Schema.Struct({
+  mode: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "Acts as a live or a test key. Default: `live`.",
+      parameter: { type: "string", enum: modes, default: "live" },
+    }),
+  ),
+})
+
+const isMode = (text: string): text is Mode => modes.includes(text)
+
+const wrongMode = refuse("validation_failed", {
+  field: "mode",
+  message: "mode: must be live or test, and given only once",
+})
+
+export const parseMode = ({ query }: IncomingRequest): Result.Result<Mode, Refusal> =>
+  Result.flatMap(parseQuery(query), (entries) => {
+    const [mode = "live", ...more] = entries.flatMap(([name, value]) =>
+      name === "mode" ? value : [],
+    )
+    return more.length === 0 && isMode(mode) ? Result.succeed(mode) : Result.fail(wrongMode)
+  })
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
 
@@ -262,6 +304,8 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
 
     const key = yield* Effect.fromResult(getIdempotencyKey(route, incoming))
 
+    if (route.holds !== undefined) yield* route.holds(incoming, id("id"))
+
     // Content type, size, JSON; query
     const passedOver = Object.keys(route.parameters?.fields ?? {})
     const read = yield* readRequest(route.request, incoming, files, passedOver)
@@ -275,7 +319,7 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
         ? namesPrivateTargets(error, (command as { readonly url?: unknown } | undefined)?.url)
         : error,
     )
-    if (body instanceof EventStream) return { status: 200, events: body.open } as const
+    if (body instanceof StreamedAnswer) return { status: 200, streamed: body } as const
     return { status: route.status ?? 200, body }
   }, Effect.scoped)
   return handler

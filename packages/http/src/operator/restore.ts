@@ -42,12 +42,19 @@ const HeldJson = Schema.Struct({
   workspace_id: IdJson,
   messages: Schema.Int,
   reminders: Schema.Int,
+  campaigns: described(Schema.Int, "That `resume` asks for the row to go on from."),
 }).annotate({ identifier: "Held" })
 
-const heldJson = ({ messages, reminders, workspaceId }: HeldCount): typeof HeldJson.Type => ({
+const heldJson = ({
+  campaigns,
+  messages,
+  reminders,
+  workspaceId,
+}: HeldCount): typeof HeldJson.Type => ({
   workspace_id: workspaceId,
   messages,
   reminders,
+  campaigns,
 })
 
 const more = described(Schema.Boolean, "True when more remain: a call handles at most 1,000.")
@@ -87,7 +94,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     right: "operator",
     summary: "List workspaces with held messages",
     success: "Each workspace with held messages or reminders.",
-    answer: listOf(HeldJson, { workspace_id: 3, messages: 82, reminders: 1 }),
+    answer: listOf(HeldJson, { workspace_id: 3, messages: 82, reminders: 1, campaigns: 0 }),
     refused: ["role_required"],
     handler: Effect.fnUntraced(function* listHeldWorkspaces({ role }) {
       const restoration = yield* Restoration

@@ -4,15 +4,13 @@
  * have a reference besides.
  */
 import { Caller, refuse, Workspaces } from "@messaging-service/core"
-import type { Mode, OperationName, Refusal } from "@messaging-service/core"
-import { Effect, Result, Schema } from "effect"
-import { parseQuery } from "../IncomingRequest.ts"
-import type { IncomingRequest } from "../IncomingRequest.ts"
+import type { OperationName } from "@messaging-service/core"
+import { Effect } from "effect"
 import { routeAt } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
 import { workspaceMessageRoutes } from "../v2/messages.ts"
 import type { RouteV2 } from "../v2/pipeline.ts"
-import { rolesWith, workspacePath } from "./pipeline.ts"
+import { ModeParameter, parseMode, rolesWith, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute, Right } from "./pipeline.ts"
 
 interface WorkspaceOperation {
@@ -156,32 +154,6 @@ const operations: ReadonlyArray<WorkspaceOperation> = [
     `POST ${webhookPath}/test`,
   ),
 ]
-
-const modes: ReadonlyArray<string> = ["live", "test"] satisfies ReadonlyArray<Mode>
-
-const ModeParameter = Schema.Struct({
-  mode: Schema.optionalKey(
-    Schema.String.annotate({
-      description: "Acts as a live or a test key. Default: `live`.",
-      parameter: { type: "string", enum: modes, default: "live" },
-    }),
-  ),
-})
-
-const isMode = (text: string): text is Mode => modes.includes(text)
-
-const wrongMode = refuse("validation_failed", {
-  field: "mode",
-  message: "mode: must be live or test, and given only once",
-})
-
-const parseMode = ({ query }: IncomingRequest): Result.Result<Mode, Refusal> =>
-  Result.flatMap(parseQuery(query), (entries) => {
-    const [mode = "live", ...more] = entries.flatMap(([name, value]) =>
-      name === "mode" ? value : [],
-    )
-    return more.length === 0 && isMode(mode) ? Result.succeed(mode) : Result.fail(wrongMode)
-  })
 
 const roleRequired = refuse("role_required")
 

@@ -53,7 +53,7 @@ const LastRunJson = Schema.Struct({
 }).annotate({ identifier: "LastRun" })
 
 /** As it was referred to (contract: Reminders). */
-const RequestedRecipientJson = Schema.Union([
+export const RequestedRecipientJson = Schema.Union([
   Schema.Struct({ phone: Schema.String }),
   Schema.Struct({ group: Schema.String }),
   Schema.Struct({ contact_id: IdJson }),

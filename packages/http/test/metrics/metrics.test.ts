@@ -257,6 +257,7 @@ describe("the store", () => {
             "messaging_build_info",
             "messaging_callback_attempts_total",
             "messaging_callers_hold_seconds",
+            "messaging_campaign_rows_taken_total",
             "messaging_clock_skew_seconds",
             "messaging_http_request_duration_seconds",
             "messaging_http_requests_total",

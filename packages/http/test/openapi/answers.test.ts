@@ -345,6 +345,32 @@ describe("the document and the service", () => {
             // News
             yield* request(operator("GET", `/admin/v1/events?workspace_id=${workspace.id}`), 200)
 
+            // Campaigns
+            const campaigns = `${at}/campaigns`
+            const draft = {
+              name: "Spring",
+              text: "Hello {name|you}",
+              send_at: "2999-01-31T09:00:00Z",
+            }
+            const campaign = yield* request(operator("POST", campaigns, draft), 201)
+            const drafted = `${campaigns}/${campaign.id}`
+            const rows = { rows: [{ to: { phone } }, { to: { phone: "1" } }] }
+            yield* request(operator("POST", `${drafted}/rows`, rows), 201)
+            yield* request(operator("DELETE", `${drafted}/rows`), 200)
+            yield* request(operator("POST", `${drafted}/rows`, rows), 201)
+            yield* request(operator("GET", campaigns), 200)
+            yield* request(operator("GET", drafted), 200)
+            yield* request(operator("PATCH", drafted, { name: "Summer" }), 200)
+            yield* request(operator("GET", `${drafted}/rows?status=refused`), 200)
+            yield* request(operator("GET", `${drafted}/rows/1`), 200)
+            yield* request(operator("GET", `${drafted}/results.csv`), 200)
+            yield* request(operator("GET", `${drafted}/forecast`), 200)
+            yield* request(operator("POST", `${drafted}/start`), 200)
+            yield* request(operator("POST", `${drafted}/pause`), 200)
+            yield* request(operator("POST", `${drafted}/resume`), 200)
+            yield* request(operator("POST", `${drafted}/stop`), 200)
+            yield* request(operator("DELETE", drafted), 200)
+
             // The end, and what needs no key
             yield* request(customer("DELETE", `${v2}/media/${file.id}`), 200)
             yield* request(operator("DELETE", `${at}/contacts/${contact.id}`), 200)

@@ -325,6 +325,8 @@ describe("the OpenAPI document", () => {
         assert.sameMembers(below("/admin/v1/workspaces/{id}"), [
           ...below("/api/v2").map((each) => each.replace("/numbers", "/numbers/link")),
           "POST /reminders/{reminder_id}/run",
+          "POST /campaigns",
+          "POST /campaigns/{campaign_id}/rows",
         ])
         assert.sameMembers(below("/api/v2"), [
           "POST /messages",
@@ -362,6 +364,11 @@ describe("the OpenAPI document", () => {
         const document = yield* served
         assert.deepStrictEqual(pathsUnder(document, "/admin/v1"), [])
         assert.notProperty(document.components["securitySchemes"] ?? {}, "operatorToken")
+        const { ErrorCode } = document.components["schemas"] as {
+          readonly ErrorCode?: { readonly enum: ReadonlyArray<string> }
+        }
+        assert.include(ErrorCode?.enum ?? [], "message_not_found")
+        assert.notInclude(ErrorCode?.enum ?? [], "campaign_not_found")
       }),
     )
   })

@@ -3,7 +3,7 @@
  * provoked and which field it names.
  */
 import { sessionRequestsPerMinute, Store } from "@messaging-service/core"
-import type { Code } from "@messaging-service/core"
+import type { CampaignId, Code } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { HttpTestClients } from "../HttpTestClients.ts"
@@ -28,7 +28,7 @@ import {
 import type { Created } from "../Records.ts"
 import { operatorToken } from "../Service.ts"
 import { path as messages, post, send } from "../v2/Asking.ts"
-import { multipart, upload } from "../v2/Uploading.ts"
+import { aPart, form, multipart, upload } from "../v2/Uploading.ts"
 import { byPart, each, toName, nothing, once, takesFile } from "./Row.ts"
 import type { Change, Making, Row } from "./Row.ts"
 
@@ -87,6 +87,164 @@ const aLogin = Effect.gen(function* () {
   return { ...account, login }
 })
 
+// Campaigns
+
+const hello = { name: "Spring", text: "Hello" }
+const inHours = { ...hello, send_at: "2099-01-31T09:00:00Z" }
+const aRow = { rows: [{ to: aText.to }] }
+
+/** A draft, with a row or without. */
+const aCampaign = (json: object = hello, hasRow = true) =>
+  Effect.gen(function* () {
+    const { number, workspace } = yield* aSender()
+    const { id } = yield* create(workspace, "campaigns", json)
+    if (hasRow) yield* create(workspace, `campaigns/${id}/rows`, aRow)
+    return { number, workspace, ids: [id], campaign: `campaigns/${id}` }
+  })
+
+const anEmptyCampaign = aCampaign(hello, false)
+
+/** One that has been started and is not over. */
+const aStarted = Effect.gen(function* () {
+  const created = yield* aCampaign(inHours)
+  yield* create(created.workspace, `${created.campaign}/start`, {}, 200)
+  return created
+})
+
+const aDone = Effect.gen(function* () {
+  const created = yield* aCampaign()
+  yield* create(created.workspace, `${created.campaign}/start`, {}, 200)
+  yield* settle
+  return created
+})
+
+const ofCampaigns = ["createCampaign", "updateCampaign"]
+
+const csv = (bytes: string) => ({
+  body: form([aPart({ fileName: "rows.csv", bytes })]),
+  headers: [multipart],
+})
+
+const aFile = csv(`to\n${aText.to.phone}\n`)
+
+/** A campaign with that field; `updateCampaign` is about one without rows. */
+const campaignField = (field: string, json: object) =>
+  each(
+    (operation) =>
+      Effect.map(
+        toName(operation) === "updateCampaign" ? anEmptyCampaign : Effect.succeed({}),
+        (about) => ({ ...about, field, json }),
+      ),
+    ...ofCampaigns,
+  )
+
+/** An upload that goes on. */
+const anUpload = Effect.gen(function* () {
+  const created = yield* anEmptyCampaign
+  const now = yield* Clock.currentTimeMillis
+  const [id = 0] = created.ids
+  yield* Effect.orDie(
+    (yield* Store).campaigns.appendRows({
+      id: id as CampaignId,
+      after: 0,
+      rows: [],
+      upload: "another",
+      until: now + 60_000,
+      isLast: false,
+      now,
+      idempotency: null,
+      madeIds: [],
+    }),
+  )
+  return created
+})
+
+const campaigns: Rows = {
+  campaign_not_found: [once({})],
+  row_not_found: [
+    once(
+      Effect.map(aCampaign(), ({ ids: [id = 0], workspace }) => ({
+        workspace,
+        ids: [nothing, id],
+      })),
+    ),
+  ],
+  campaign_limit_reached: [
+    once(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        yield* Effect.replicateEffect(create(workspace, "campaigns", hello), 100)
+        return { workspace }
+      }),
+    ),
+  ],
+  campaign_not_started: [once(aCampaign())],
+  campaign_started: [
+    once(aStarted),
+    once(
+      Effect.map(aStarted, (created) => ({ ...created, ...aFile })),
+      "addCampaignRows",
+    ),
+    each(
+      () =>
+        Effect.gen(function* () {
+          const created = yield* aCampaign()
+          yield* create(created.workspace, `${created.campaign}/start`, {}, 200)
+          return { ...created, field: "send_at", json: { send_at: "2099-01-31T09:00:00Z" } }
+        }),
+      "updateCampaign",
+    ),
+    each(
+      () =>
+        Effect.gen(function* () {
+          const created = yield* aStarted
+          yield* create(created.workspace, `${created.campaign}/pause`, {}, 200)
+          return created
+        }),
+      "startCampaign",
+    ),
+  ],
+  campaign_has_rows: [
+    once(
+      Effect.map(aCampaign(), (created) => ({ ...created, field: "text", json: { text: "Bye" } })),
+    ),
+  ],
+  campaign_ended: [once(aDone)],
+  upload_in_progress: [once(Effect.map(anUpload, (created) => ({ ...created, ...aFile })))],
+  invalid_template: [campaignField("text", { text: "Hello {name" })],
+  too_many_rows: [
+    once(
+      Effect.map(anEmptyCampaign, (created) => ({
+        ...created,
+        ...csv(`to\n${"a\n".repeat(100_001)}`),
+        field: "rows",
+      })),
+    ),
+  ],
+  no_rows: [once(anEmptyCampaign)],
+  column_not_found: [
+    once(
+      Effect.map(anEmptyCampaign, (created) => ({
+        ...created,
+        ...csv("a\nb\n"),
+        field: "to_column",
+      })),
+    ),
+  ],
+  invalid_csv: [once(Effect.map(anEmptyCampaign, (created) => ({ ...created, ...csv('to\n"') })))],
+  from_row_required: [
+    once(
+      Effect.gen(function* () {
+        const created = yield* aStarted
+        const json = { again: true }
+        const call = { method: "POST", path: "/admin/v1/store/restored", json }
+        expectBody(yield* operate(call), 200)
+        return { ...created, field: "from_row", instead: {} }
+      }),
+    ),
+  ],
+}
+
 /** What requests are about. */
 export const aShop = Effect.gen(function* () {
   const { number, token, workspace } = yield* aSender()
@@ -99,11 +257,10 @@ export const aShop = Effect.gen(function* () {
     202,
   )
   const { id: message_id } = yield* send(token)
-  return {
-    token,
-    workspace,
-    ids: { number_id: number.id, webhook_id, reminder_id, check_id, message_id },
-  }
+  const { id: campaign_id } = yield* create(workspace, "campaigns", hello)
+  yield* create(workspace, `campaigns/${campaign_id}/rows`, aRow)
+  const ids = { number_id: number.id, webhook_id, reminder_id, check_id, message_id }
+  return { token, workspace, ids: { ...ids, campaign_id, row: 1 } }
 })
 
 /** What sends and reminders hold alike. */
@@ -203,8 +360,20 @@ const credentials: Rows = {
         return { token, workspace }
       }),
     ),
+    once(
+      Effect.tap(aCampaign(), ({ workspace }) =>
+        changeWorkspace(workspace, { account_disabled: true }),
+      ),
+      "startCampaign",
+    ),
   ],
-  demo_account: [once(ofWorkspace({ workspace: { demo: true } }))],
+  demo_account: [
+    once(ofWorkspace({ workspace: { demo: true } })),
+    once(
+      Effect.tap(aCampaign(), ({ workspace }) => changeWorkspace(workspace, { demo: true })),
+      "startCampaign",
+    ),
+  ],
   api_v2_not_enabled: [once(ofWorkspace({ workspace: { api_v2_enabled: false } }))],
   rate_limited: [
     byPart(
@@ -318,12 +487,25 @@ const path: Rows = {
     each(content({ from: nothing }, "from"), ...sends, "createNumberCheck"),
     once({ field: "number_id", json: { number_id: nothing } }, "connectNumber"),
     once({ field: "number_ids", json: { number_ids: [nothing] } }, "createKey"),
+    campaignField("from", { from: nothing }),
+    once(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aSender()
+        const { id } = yield* create(workspace, "campaigns", { ...hello, from: number.id })
+        yield* create(workspace, `campaigns/${id}/rows`, aRow)
+        const path = inWorkspace(workspace, `numbers/${number.id}`)
+        expectBody(yield* operate({ method: "DELETE", path }), 200)
+        return { workspace, ids: [id], field: "from" }
+      }),
+      "startCampaign",
+    ),
   ],
   message_not_found: [once({})],
   reminder_not_found: [once({})],
   media_not_found: [
     once({}),
     each(content({ media: { media_id: nothing } }, "media.media_id"), ...contents),
+    campaignField("media.media_id", { media: { media_id: nothing } }),
   ],
   number_check_not_found: [once({})],
   webhook_not_found: [once({})],
@@ -343,12 +525,16 @@ const path: Rows = {
 // What the request holds
 
 const fields: Rows = {
-  text_required: [each(content({ text: " " }, "text"))],
-  text_too_long: [each(content({ text: "x".repeat(3001) }, "text"))],
+  text_required: [each(content({ text: " " }, "text")), campaignField("text", { text: " " })],
+  text_too_long: [
+    each(content({ text: "x".repeat(3001) }, "text")),
+    campaignField("text", { text: "x".repeat(3001) }),
+  ],
   too_many_recipients: [
     once({ field: "to", json: { to: Array.from({ length: 1001 }, () => aText.to) } }),
   ],
   invalid_datetime: [
+    campaignField("send_at", { send_at: "tomorrow" }),
     each(content({ send_at: "tomorrow" }, "send_at"), ...sends),
     once(
       { field: "since", exists: true, query: "since=tomorrow" },
@@ -360,12 +546,25 @@ const fields: Rows = {
     once({ field: "filter.since", json: { filter: { since: "tomorrow" } } }),
   ],
   time_in_past: [
+    campaignField("send_at", { send_at: "1969-12-31T23:59:59Z" }),
+    once(
+      Effect.gen(function* () {
+        const clock = yield* operate({ path: "/admin/v1/simulator/clock" })
+        const { now } = expectBody<{ readonly now: string }>(clock, 200)
+        const send_at = new Date(Date.parse(now) + 60_000).toISOString()
+        const created = yield* aCampaign({ ...hello, send_at })
+        yield* TestClock.adjust("2 minutes")
+        return { ...created, field: "send_at" }
+      }),
+      "startCampaign",
+    ),
     each(content({ send_at: "1969-12-31T23:59:59Z" }, "send_at"), ...sends),
     once({ field: "until", exists: true, json: { until: "1969-12-31T23:59:59Z" } }, "pauseNumber"),
   ],
   invalid_phone: [
     each(to({ phone: "12" }), ...contents),
     once({ field: "to", query: "to=12" }, "listMessages"),
+    once({ field: "to", exists: true, query: "to=12" }, "listCampaignRows"),
     once({ field: "filter.to", json: { filter: { to: "12" } } }, "cancelMessages"),
     once({ field: "phones[0]", json: { phones: ["12"] } }, "createNumberCheck", "setRegistered"),
     once({ field: "phone", json: { login_method: "phone_code", phone: "12" } }, "connectNumber"),
@@ -378,6 +577,7 @@ const fields: Rows = {
   username_needs_telegram: [each(to({ username: "@grace" }))],
   invalid_media_url: [
     each(content({ media: { url: "ftp://shop.example", type: "file" } }, "media.url")),
+    campaignField("media.url", { media: { url: "ftp://shop.example", type: "file" } }),
   ],
   invalid_webhook_url: [
     once({ field: "url", exists: true, json: { url: "mailto:ada@shop.example" } }),
@@ -387,6 +587,7 @@ const fields: Rows = {
   ],
   invalid_timezone: [
     each(content({ schedule: { cron: "0 9 * * *", timezone: "Mars" } }, "schedule.timezone")),
+    campaignField("timezone", { timezone: "Mars" }),
   ],
 }
 
@@ -593,7 +794,7 @@ const state: Rows = {
   clock_not_adjustable: [once({})],
 }
 
-export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state }
+export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state, ...campaigns }
 
 /** Of a service without an application of Telegram's. */
 export const rowsWithoutTelegram: Rows = { telegram_not_configured: [once(anAccount)] }

@@ -161,6 +161,7 @@ export interface WaitsFor {
    *
    * - `disabled`: its workspace.
    * - `held`: the store went back in time, and an operator has not released the message.
+   * - `campaign`: its campaign is paused, or outside of its hours.
    * - `paused`, `not_connected`: its number.
    * - `scheduled`: its time has not come.
    * - `limited`: its number used up its pacing or quota.
@@ -171,6 +172,7 @@ export interface WaitsFor {
   readonly reason:
     | "disabled"
     | "held"
+    | "campaign"
     | "paused"
     | "not_connected"
     | "scheduled"
@@ -238,6 +240,13 @@ export interface TimelineEntry {
 export interface Timeline {
   /** The message as it is now. */
   readonly message: Message
+  /** The campaign and its row that it was made of; else null. */
+  readonly campaign: {
+    /** Of the campaign. */
+    readonly id: number
+    /** Of the row, from 1. */
+    readonly row: number
+  } | null
   /** Null once it waits no more, and where its number was removed. */
   readonly waiting: {
     /** Everything that must end before it leaves. Empty when only earlier messages block it. */

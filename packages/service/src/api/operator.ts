@@ -1,4 +1,5 @@
 /** Workspaces, and what operators do inside them. */
+import type { CampaignsApi } from "./campaigns.ts"
 import type { HasId, Listing, Mode, Moment, PageOptions, Platform, Scope } from "./common.ts"
 import type { Message, Timeline } from "./messages.ts"
 import type { SendingNumber } from "./numbers.ts"
@@ -512,6 +513,8 @@ export interface HeldCount {
   readonly messages: number
   /** Number of reminders that were due at the restore. */
   readonly reminders: number
+  /** Number of campaigns that ask for the row to go on from when they are resumed. */
+  readonly campaigns: number
 }
 
 /** Filters held messages and reminders; an empty filter matches all. */
@@ -608,6 +611,8 @@ export interface Operator {
   readonly callbacks: CallbacksApi
   /** The log of a reminder's runs, newest first. Fails with `reminder_not_found`, `validation_failed`, `invalid_cursor`. */
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
+  /** One message for each of many rows. */
+  readonly campaigns: CampaignsApi
   /** Messages and reminders that it holds since the store went back in time. */
   readonly held: HeldApi
   /** Cancels a waiting message of either mode. Fails with `message_not_found`, `not_cancellable`. */

@@ -36,6 +36,7 @@ import type {
   NumberCheckId,
   NumberId,
   ReminderId,
+  SpooledContent,
   Upload,
   WebhookEndpoint,
   WebhookId,
@@ -338,10 +339,11 @@ const invalid = (field: string, message: string) => refuse("validation_failed", 
 /** The readers of these values state the rules. */
 const uploadFile = fields<UploadFile>({ fileName: text, content: anything })
 
-const tooLarge = refuse("request_too_large", {
-  field: "content",
-  message: `The file is larger than ${maximumFileBytes} bytes.`,
-})
+const tooLarge = (maximum: number) =>
+  refuse("request_too_large", {
+    field: "content",
+    message: `The file is larger than ${maximum} bytes.`,
+  })
 
 const readBytes = (
   content: UploadFile["content"] | undefined,
@@ -371,10 +373,10 @@ const destroy = (source: object): void => {
   if ("destroy" in source && typeof source.destroy === "function") source.destroy()
 }
 
-const spoolFailure = (error: MediaFilesError): Failure => {
+const spoolFailure = (error: MediaFilesError, maximum: number): Failure => {
   switch (error.reason) {
     case "too_large":
-      return tooLarge
+      return tooLarge(maximum)
     case "full":
       return noRoomForFile
     default:
@@ -382,23 +384,31 @@ const spoolFailure = (error: MediaFilesError): Failure => {
   }
 }
 
-/** Reads the file to its end, as an upload over HTTP does. */
+/** Reads content to its end, as an upload over HTTP does. */
+export const spoolFile = (
+  input: UploadFile["content"] | undefined,
+  maximum: number,
+): Effect.Effect<SpooledContent, Failure, ComposedService | Scope.Scope> =>
+  Effect.gen(function* () {
+    const bytes = readBytes(input)
+    if (bytes === undefined) {
+      return yield* invalid("content", "The content is a Uint8Array, a Blob, or an async iterable.")
+    }
+    return yield* (yield* MediaFiles).spool(bytes, maximum).pipe(
+      Effect.catchTags({
+        MediaFilesError: (error) => Effect.fail(spoolFailure(error, maximum)),
+        ContentFailed: ({ cause }) => Effect.die(cause),
+      }),
+    )
+  })
+
 const spooled = (
   file: UploadFile | undefined,
 ): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
   Effect.gen(function* () {
     const wrong = checkRule(uploadFile, file ?? {})
     if (wrong !== undefined) return yield* wrong
-    const bytes = readBytes(file?.content)
-    if (bytes === undefined) {
-      return yield* invalid("content", "The content is a Uint8Array, a Blob, or an async iterable.")
-    }
-    const content = yield* (yield* MediaFiles).spool(bytes, maximumFileBytes).pipe(
-      Effect.catchTags({
-        MediaFilesError: (error) => Effect.fail(spoolFailure(error)),
-        ContentFailed: ({ cause }) => Effect.die(cause),
-      }),
-    )
+    const content = yield* spoolFile(file?.content, maximumFileBytes)
     if (content.size === 0) return yield* invalid("content", "The file is empty.")
     const fileName = uploadedFileName(String(file?.fileName ?? ""))
     return fileName === undefined

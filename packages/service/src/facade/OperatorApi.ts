@@ -32,6 +32,7 @@ import type { Messaging } from "../api/Messaging.ts"
 import type { Operator, Role, TelegramLoginsApi, WorkspacesApi } from "../api/operator.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { toId, listing, showingNow } from "./Calls.ts"
+import { campaignsApi } from "./campaignsApi.ts"
 import type { Run } from "./Calls.ts"
 import {
   callbackShown,
@@ -346,6 +347,7 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
           ),
         Effect.succeed(runShown),
       ),
+    campaigns: campaignsApi(acting),
     held: heldApi(acting),
     cancelMessage: (message) =>
       run(

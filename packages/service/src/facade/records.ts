@@ -18,9 +18,10 @@ import type {
 import type { LastReminderRun, Reminder } from "../api/reminders.ts"
 import type { Webhook } from "../api/webhooks.ts"
 
-const date = (millis: number): Date => new Date(millis)
+export const date = (millis: number): Date => new Date(millis)
 
-const dateOrNull = (millis: number | null): Date | null => (millis === null ? null : date(millis))
+export const dateOrNull = (millis: number | null): Date | null =>
+  millis === null ? null : date(millis)
 
 /** The message as its event reports it. */
 export const messageReported = (
@@ -64,6 +65,7 @@ export const timelineShown = (
   link: CoreRecords.MediaLink,
 ): Timeline => ({
   message: toPublicMessage(message, now, link),
+  campaign: message.campaign,
   waiting: waiting === null ? null : { for: waiting.for.map(waitsForShown), ahead: waiting.ahead },
   entries: entries.map(({ at, nextAttemptAt, ...same }) => ({
     ...same,

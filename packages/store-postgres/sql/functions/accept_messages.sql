@@ -48,6 +48,8 @@ create function accept_messages(
   m_transport_id text[],
   m_callback_url text[],
   m_reference text[],
+  m_campaign_id bigint[],
+  m_campaign_row integer[],
   p_lock_timeout integer
 ) returns table (guard text, ids bigint[])
 language plpgsql
@@ -56,6 +58,8 @@ as $$
 #variable_conflict use_column
 declare
   v_size constant integer := cardinality(p_now);
+  -- A campaign's limit is its own: its fullness is not everybody's.
+  v_own_limit constant boolean := cardinality(m_campaign_id) > 0;
   -- A caller's transaction, which brings one acceptance at a time.
   v_joined constant boolean := p_lock_timeout is null;
   -- What its transaction has accepted before, from that number and of that plan.
@@ -233,7 +237,7 @@ begin
 
     if p_quota_at[i] is null then
       v_bound := v_lane.quota_bound + case when p_live[i] then p_count[i] else 0 end;
-    elsif is_known_full(v_lane.quota_full_until, p_quota_at[i]) then
+    elsif not v_own_limit and is_known_full(v_lane.quota_full_until, p_quota_at[i]) then
       v_guards[i] := 'quota';
       continue;
     elsif fits_by_bound(v_lane.quota_bound, p_quota_count[i], p_quota_limit[i]) then
@@ -254,7 +258,7 @@ begin
         v_lane.quota_bound := v_bound;
         -- What is full now stays full until a message leaves the window. With messages that are
         -- not inserted yet the moment cannot be told, and the next refusal will find it.
-        if cardinality(v_pending_at) = 0 then
+        if cardinality(v_pending_at) = 0 and not v_own_limit then
           v_lane.quota_full_until := nullif(
             quota_room_at(p_number[i], p_now[i], 1, p_quota_limit[i], v_window), p_now[i]
           );
@@ -264,7 +268,7 @@ begin
       v_bound := v_bound + p_quota_count[i];
     end if;
 
-    if takes_promised_room(
+    if not v_own_limit and takes_promised_room(
       v_lane.quota_full_until, p_quota_at[i], p_quota_window_millis[i] * interval '1 millisecond'
     ) then
       v_lane.quota_full_until := null;
@@ -325,14 +329,15 @@ begin
         id, workspace_id, number_id, mode, state, allowance_taken, platform, from_phone, to_kind,
         to_phone, to_name, to_contact_id, text, media_id, attachment_id, media_url, media_type,
         media_file_name, send_at, expires_at, created_at, due_at, transport_id, callback_url,
-        reference
+        reference, campaign_id, campaign_row
       )
       values (
         v_ids[1], p_workspace[1], p_number[1], case when p_live[1] then 'live' else 'test' end,
         'waiting', v_taken[1], m_platform[1], m_from_phone[1], m_to_kind[1], m_to_phone[1],
         m_to_name[1], m_to_contact_id[1], m_text[1], m_media_id[1], m_attachment_id[1],
         m_media_url[1], m_media_type[1], m_media_file_name[1], m_send_at[1], m_expires_at[1],
-        m_created_at[1], m_due_at[1], m_transport_id[1], m_callback_url[1], m_reference[1]
+        m_created_at[1], m_due_at[1], m_transport_id[1], m_callback_url[1], m_reference[1],
+        m_campaign_id[1], m_campaign_row[1]
       );
     else
       v_ids := array(
@@ -343,7 +348,7 @@ begin
         id, workspace_id, number_id, mode, state, allowance_taken, platform, from_phone, to_kind,
         to_phone, to_name, to_contact_id, text, media_id, attachment_id, media_url, media_type,
         media_file_name, send_at, expires_at, created_at, due_at, transport_id, callback_url,
-        reference
+        reference, campaign_id, campaign_row
       )
       select
         m.id, p_workspace[m.acceptance], p_number[m.acceptance],
@@ -351,17 +356,17 @@ begin
         v_taken[m.acceptance], m.platform, m.from_phone, m.to_kind, m.to_phone, m.to_name,
         m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
         m.media_file_name, m.send_at, m.expires_at, m.created_at, m.due_at, m.transport_id,
-        m.callback_url, m.reference
+        m.callback_url, m.reference, m.campaign_id, m.campaign_row
       from unnest(
         v_ids, m_acceptance, m_platform, m_from_phone, m_to_kind, m_to_phone, m_to_name,
         m_to_contact_id, m_text, m_media_id, m_attachment_id, m_media_url, m_media_type,
         m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at, m_transport_id,
-        m_callback_url, m_reference
+        m_callback_url, m_reference, m_campaign_id, m_campaign_row
       ) m (
         id, acceptance, platform, from_phone, to_kind, to_phone, to_name, to_contact_id, text,
         media_id, attachment_id, media_url, media_type, media_file_name, send_at, expires_at,
         created_at, due_at, transport_id, callback_url,
-        reference
+        reference, campaign_id, campaign_row
       )
       where v_guards[m.acceptance] is null;
     end if;

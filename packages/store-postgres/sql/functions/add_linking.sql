@@ -39,6 +39,7 @@ begin
     return;
   end if;
 
+  perform look_at_campaigns(n_workspace_id, n_created_at);
   perform
   from workspaces w
   where w.id = n_workspace_id

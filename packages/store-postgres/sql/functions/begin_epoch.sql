@@ -1,7 +1,7 @@
 -- The new epoch, or null when another has begun. Sequences move on from the greatest of what they gave out,
 -- what their tables hold (a replica may lag behind in sequences) and p_above.
 --
--- Locks: the epochs, then all lanes by id as everywhere; only later statements look at messages.
+-- Locks: the epochs, campaigns by id, then all lanes by id as everywhere; only later statements look at messages.
 --
 -- Never null: answer
 create function begin_epoch(
@@ -58,6 +58,13 @@ begin
     end if;
   end loop;
 
+  -- Index campaigns_open.
+  perform
+  from campaigns c
+  where c.removed_at is null
+    and c.state not in ('done', 'stopped')
+  order by c.id
+  for no key update;
   perform
   from lanes l
   order by l.number_id
@@ -96,6 +103,20 @@ begin
   update lanes l
   set lease = l.lease + p_step
   where l.removed_at is not null;
+
+  update campaigns c
+  set state = 'paused',
+    state_reason = 'restored',
+    asks_from_row = true,
+    is_holding = true,
+    running_since = null,
+    look_at = p_now,
+    woken_at = null,
+    awaits = '{}',
+    revision = c.revision + 1
+  where c.removed_at is null
+    and c.state not in ('done', 'stopped')
+    and c.state <> 'draft';
 
   update reminders r
   set held_run_at = r.next_run_at,

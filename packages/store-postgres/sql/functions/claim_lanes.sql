@@ -70,6 +70,8 @@ create function claim_lanes(
   error_message text,
   found_media_type text,
   phone text,
+  campaign_id bigint,
+  campaign_row integer,
   -- Of its turn, from 1 on.
   place integer
 )
@@ -264,7 +266,8 @@ begin
     m.media_file_name, m.send_at, m.expires_at, m.created_at,
     planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.reference,
     m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-    shown_phone(m.state, n.phone, m.end_phone, m.from_phone), of_turn.place::integer
+    shown_phone(m.state, n.phone, m.end_phone, m.from_phone), m.campaign_id, m.campaign_row,
+    of_turn.place::integer
   from moved
   cross join lateral (
     select *

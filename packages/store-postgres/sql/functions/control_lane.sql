@@ -1,7 +1,7 @@
 -- False when the number is unknown or removed. When new recipients begin to be limited, whom the number
 -- has written to until now is looked up once.
 --
--- Locks: the lane, then its number; only a later statement looks at its messages.
+-- Locks: campaigns, the lane, then its number; only a later statement looks at its messages.
 create function control_lane(
   p_number bigint,
   p_now timestamptz,
@@ -16,6 +16,9 @@ set search_path from current
 as $$
 #variable_conflict use_column
 begin
+  perform look_at_campaigns(n.workspace_id, p_now)
+  from numbers n
+  where n.id = p_number;
   perform
   from lanes l
   where l.number_id = any (array[p_number])
@@ -44,7 +47,8 @@ begin
     update lanes l
     set (
       paused_until, pause_reason, pause_behind_until, pause_behind_reason
-    ) = (select p.* from pauses_after(l, p_pause_reason, p_pause_until) p)
+    ) = (select p.* from pauses_after(l, p_pause_reason, p_pause_until) p),
+      restricted_at = case when restricts(p_pause_reason) then p_now else l.restricted_at end
     where l.number_id = p_number
       and l.removed_at is null;
   elsif p_resume then

@@ -38,6 +38,11 @@ begin
       from counted_after(p_number, p_at - p_window) counted
       where counted.due_at < p_at + p_window
       union all
+      select held.planned_at, 1
+      from held_of_campaigns(p_number) held
+      where held.planned_at > p_at - p_window
+        and held.planned_at < p_at + p_window
+      union all
       select k.due_at, k.messages
       from unnest(p_pending_at, p_pending_count) k (due_at, messages)
       where k.due_at > p_at - p_window

@@ -1,7 +1,7 @@
 -- Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
 -- are gone and their lanes close, and what was to be called for it is dropped.
 --
--- Locks: its lanes first, by id as everywhere. The workspace's row is then locked against the
+-- Locks: its campaigns, then its lanes, by id as everywhere. The workspace's row is then locked against the
 -- birth of further numbers, and lanes born in between are closed after all. No more than that: a caller's
 -- open transaction holds a key share of the row, and needs the lanes for its commit.
 create function delete_workspace(p_id bigint, p_now timestamptz)
@@ -11,6 +11,12 @@ set search_path from current
 as $$
 #variable_conflict use_column
 begin
+  perform
+  from campaigns c
+  where c.workspace_id = p_id
+    and c.removed_at is null
+  order by c.id
+  for no key update;
   perform
   from lanes l
   where l.number_id in (select n.id from numbers n where n.workspace_id = p_id)
@@ -31,6 +37,11 @@ begin
     admits = false,
     admits_v1 = false
   where w.id = p_id;
+
+  update campaigns c
+  set removed_at = p_now
+  where c.workspace_id = p_id
+    and c.removed_at is null;
 
   perform
   from webhook_lanes l

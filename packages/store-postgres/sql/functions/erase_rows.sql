@@ -87,6 +87,16 @@ begin
         and s.transport_id = m.transport_id;
       delete from message_attempts a
       where a.message_id = any (v_ids);
+      update campaign_rows r
+      set last_status = row_status(r.state, null, m.state, ''),
+        message_id = null,
+        recipient = null,
+        recipient_key = null,
+        phone = null
+      from messages m
+      where m.id = any (v_ids)
+        and r.campaign_id = m.campaign_id
+        and r.row = m.campaign_row;
       delete from messages m
       where m.id = any (v_ids);
     when 'events' then

@@ -28,6 +28,10 @@ declare
   v_before text;
   v_held boolean;
 begin
+  perform look_at_campaigns(n.workspace_id, p_now)
+  from linking_attempts a
+  join numbers n on n.id = a.number_id
+  where a.id = p_attempt;
   select l.number_id
   into v_number
   from lanes l

@@ -20,6 +20,10 @@ declare
   -- As the attempt keeps it.
   v_before text;
 begin
+  perform look_at_campaigns(n.workspace_id, p_at)
+  from linking_attempts a
+  join numbers n on n.id = a.number_id
+  where a.id = p_attempt;
   select l.number_id
   into v_number
   from lanes l

@@ -26,9 +26,15 @@ begin
       in_row.last_at - p_window as barred_from,
       in_row.due_at + p_window as barred_until
     from (
-      select
-        counted.due_at, lead(counted.due_at, v_in_row) over (order by counted.due_at) as last_at
-      from counted_after(p_number, p_at - p_window) counted
+      select planned.at as due_at, lead(planned.at, v_in_row) over (order by planned.at) as last_at
+      from (
+        select counted.due_at
+        from counted_after(p_number, p_at - p_window) counted
+        union all
+        select held.planned_at
+        from held_of_campaigns(p_number) held
+        where held.planned_at > p_at - p_window
+      ) planned (at)
     ) in_row
     where in_row.last_at < in_row.due_at + p_window
     order by in_row.due_at

@@ -36,6 +36,7 @@ begin
     return;
   end if;
 
+  perform look_at_campaigns(p_workspace_id, a_requested_at);
   perform
   from lanes l
   where l.number_id = p_number_id

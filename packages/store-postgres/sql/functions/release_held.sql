@@ -26,6 +26,7 @@ begin
     where m.id = asked.id
       and is_waiting(m)
       and is_held(m)
+      and m.campaign_id is null
     returning m.id
   )
   select array_agg(released.id)

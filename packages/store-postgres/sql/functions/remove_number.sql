@@ -5,6 +5,7 @@ set search_path from current
 as $$
 #variable_conflict use_column
 begin
+  perform look_at_campaigns(p_workspace_id, p_now);
   perform remove_lanes(array[n.id], p_now)
   from numbers n
   where n.id = p_id

@@ -2,7 +2,7 @@
 -- keeps its next due moment while it rests and nothing of it may have left, so connecting needs no count.
 -- Returns the number afterwards; none when it is unknown or removed.
 --
--- Locks: the lane first, as before every change of a status; only a later statement looks at the
+-- Locks: campaigns, then the lane, as before every change of a status; only a later statement looks at the
 -- number, so that no change is reported twice.
 create function set_number_status(
   p_number bigint,
@@ -26,6 +26,9 @@ declare
   -- As the attempt keeps it.
   v_before text;
 begin
+  perform look_at_campaigns(n.workspace_id, p_now)
+  from numbers n
+  where n.id = p_number;
   update lanes l
   set connected = p_status = 'connected' and l.removed_at is null,
     turn_due = null,

@@ -6,7 +6,7 @@
 -- messages. A settlement that comes once more, because its answer was lost, finds its message ended. It
 -- changes nothing, also where the lane was stopped meanwhile: its worker may have the next message by now.
 --
--- Locks: the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
+-- Locks: campaigns that may use a number which pauses, the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
 -- than p_lock_timeout. A settlement whose lane has a newer lease is passed over: another worker holds it.
 --
 -- Never null: message_id, queued, comes_again
@@ -66,6 +66,8 @@ declare
   v_until timestamptz[];
   -- The places of those whose lanes are given back.
   v_over integer[];
+  -- Messages that return to a lane, and whose campaign holds its messages.
+  v_put_aside bigint[] = '{}';
   v_ended bigint[];
   v_comes_again boolean = false;
   -- Whether any of their lanes has its new recipients limited by now.
@@ -75,6 +77,16 @@ declare
 begin
   -- An assignment runs no statement.
   p_lock_timeout := set_config('lock_timeout', p_lock_timeout, true);
+  if cardinality(p_pause_reason) > 0 then
+    perform look_at_campaigns(paused.workspace_id, p_now)
+    from (
+      select distinct l.workspace_id
+      from unnest(p_number_id, p_pause_reason) s (number_id, pause_reason)
+      join lanes l on l.number_id = s.number_id
+      where s.pause_reason is not null
+      order by l.workspace_id
+    ) paused;
+  end if;
   perform
   from (
     select s.number_id, s.lease
@@ -219,12 +231,47 @@ begin
     update lanes l
     set (
       paused_until, pause_reason, pause_behind_until, pause_behind_reason
-    ) = (select p.* from pauses_after(l, s.pause_reason, s.pause_until) p)
+    ) = (select p.* from pauses_after(l, s.pause_reason, s.pause_until) p),
+      restricted_at = case when restricts(s.pause_reason) then p_now else l.restricted_at end
     from unnest(p_number_id, p_pause_reason, p_pause_until) with ordinality
       s (number_id, pause_reason, pause_until, place)
     where s.place = any (v_over)
       and s.pause_reason is not null
       and l.number_id = s.number_id;
+  end if;
+
+  if true = any (p_again) then
+    -- A campaign that another transaction has locked is about to hold them itself, or to release.
+    with holding as materialized (
+      select c.id
+      from campaigns c
+      where c.id = any (array(
+          select m.campaign_id
+          from messages m
+          where m.id = any (p_message_id)
+        ))
+        and c.is_holding
+        and c.removed_at is null
+      for share skip locked
+    ),
+    put_aside as (
+      update messages m
+      set due_at = 'infinity'
+      from unnest(p_message_id, p_again, p_interrupted) with ordinality
+        s (message_id, again, interrupted, place)
+      join lanes l on l.number_id = p_number_id[s.place]
+      where s.place = any (v_over)
+        and s.again
+        and l.interruptions + s.interrupted = 0
+        and l.removed_at is null
+        and m.id = s.message_id
+        and is_waiting(m)
+        and m.campaign_id in (select holding.id from holding)
+      returning m.id
+    )
+    select coalesce(array_agg(put_aside.id), '{}')
+    into v_put_aside
+    from put_aside;
   end if;
 
   if v_over is not null then
@@ -234,7 +281,7 @@ begin
       set lease_until = null,
         turn = null,
         turn_due = null,
-        head_id = case when s.again then s.message_id end,
+        head_id = case when s.again and s.message_id <> all (v_put_aside) then s.message_id end,
         interruptions = case when s.again then l.interruptions + s.interrupted else 0 end,
         hold_until = s.not_before,
         limited_until = s.no_room_until,
@@ -249,7 +296,7 @@ begin
           end,
         quota_full_until = case when s.gives_back then null else l.quota_full_until end,
         next_due = next_due_settled(
-          l, p_now, s.again, l.interruptions + s.interrupted > 0, s.not_before,
+          l, p_now, s.again and s.message_id <> all (v_put_aside), l.interruptions + s.interrupted > 0, s.not_before,
           s.no_room_until,
           found.first_due
         ),

@@ -74,6 +74,60 @@ using (
 where gone.id = found.id
 returning gone.id
 
+-- name: endedCampaigns
+-- They are unknown from now on. Index campaigns_ended.
+update campaigns c
+set removed_at = c.ended_at
+from (
+  select found.id
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join campaigns found on found.workspace_id = list.owner
+    and found.ended_at < before
+    and found.ended_at is not null
+    and found.removed_at is null
+  limit :limit
+) found
+where c.id = found.id
+returning c.id
+
+-- name: endedCampaignRows
+-- Index campaigns_removed.
+delete from campaign_rows gone
+using (
+  select r.campaign_id, r.row
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join campaigns c on c.workspace_id = list.owner
+    and c.ended_at < before
+    and c.removed_at is not null
+    and c.erased_at is null
+  join campaign_rows r on r.campaign_id = c.id
+  limit :limit
+) found
+where gone.campaign_id = found.campaign_id
+  and gone.row = found.row
+returning gone.row
+
+-- name: erasedCampaigns
+-- Their rows are gone by now. Ids, times and counts stay.
+update campaigns c
+set erased_at = found.before,
+  name = '',
+  text = '',
+  media = null,
+  reference = null,
+  original = null
+from (
+  select found.id, list.before
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join campaigns found on found.workspace_id = list.owner
+    and found.ended_at < before
+    and found.removed_at is not null
+    and found.erased_at is null
+  limit :limit
+) found
+where c.id = found.id
+returning c.id
+
 -- name: workspaces
 select w.id, w.retention_days, w.deleted_at
 from workspaces w
@@ -394,6 +448,42 @@ using (
 ) found
 where gone.id = found.id
 returning gone.id
+
+-- name: campaignRows
+-- Index campaigns_removed.
+delete from campaign_rows gone
+using (
+  select r.campaign_id, r.row
+  from campaigns c
+  join campaign_rows r on r.campaign_id = c.id
+  where c.workspace_id = any (:ids)
+    and c.removed_at is not null
+    and c.erased_at is null
+  limit :limit
+) found
+where gone.campaign_id = found.campaign_id
+  and gone.row = found.row
+returning gone.row
+
+-- name: campaigns
+-- Their rows are gone by now. Ids, times and counts stay.
+update campaigns c
+set erased_at = c.removed_at,
+  name = '',
+  text = '',
+  media = null,
+  reference = null,
+  original = null
+from (
+  select found.id
+  from campaigns found
+  where found.workspace_id = any (:ids)
+    and found.removed_at is not null
+    and found.erased_at is null
+  limit :limit
+) found
+where c.id = found.id
+returning c.id
 
 -- name: mediaFiles
 -- Index media_files_remembered.

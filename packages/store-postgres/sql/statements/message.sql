@@ -91,20 +91,37 @@ order by m.due_at, m.id
 limit :limit
 
 -- name: orphaned
--- Index lanes_orphaned, then messages_waiting.
+-- Index lanes_orphaned, then messages_waiting; campaigns_orphaned, then messages_by_campaign.
 select shown.*
-from lanes l
-cross join lateral (
-  select *
-  from messages w
-  where w.number_id = l.number_id
-    and w.state = 'waiting'
-    and not is_in_flight(w, l)
+from (
+  select m.id
+  from lanes l
+  cross join lateral (
+    select w.id
+    from messages w
+    where w.number_id = l.number_id
+      and w.state = 'waiting'
+      and not is_in_flight(w, l)
+    limit :limit
+  ) m
+  where l.orphaned
+  union
+  select m.id
+  from campaigns c
+  cross join lateral (
+    select w.id
+    from messages w
+    join lanes l on l.number_id = w.number_id
+    where w.campaign_id = c.id
+      and w.state = 'waiting'
+      and not is_in_flight(w, l)
+    limit :limit
+  ) m
+  where c.orphaned
   limit :limit
-) m
+) found
+join messages m on m.id = found.id
 cross join lateral shown_message(m, m.number_id) shown
-where l.orphaned
-limit :limit
 
 -- name: byTransportId
 -- Index messages_by_transport_id.

@@ -1,7 +1,7 @@
 -- name: marks
 -- Indexes messages_by_workspace, numbers_by_workspace, webhook_endpoints_by_workspace,
--- webhook_attempts_by_endpoint, reminders_by_workspace and number_checks_by_workspace: each workspace
--- costs a bounded part of each.
+-- webhook_attempts_by_endpoint, reminders_by_workspace, campaigns_by_workspace and
+-- number_checks_by_workspace: each workspace costs a bounded part of each.
 -- Never null: workspace_id, topic, id, mark
 with viewed as (
   select w.id
@@ -76,6 +76,20 @@ cross join lateral (
   limit :most
 ) d
 union all
+-- Rows that are taken on change no revision.
+select v.id, 'campaigns', d.id, concat_ws('|', d.revision, d.taken)
+from viewed v
+cross join modes
+cross join lateral (
+  select d.id, d.revision, d.last_row - d.pending - d.refused - d.skipped - d.expired as taken
+  from campaigns d
+  where d.workspace_id = v.id
+    and d.mode = modes.mode
+    and d.removed_at is null
+  order by d.id desc
+  limit :most
+) d
+union all
 select v.id, 'number_checks', c.id, concat_ws('|', c.status, c.checked)
 from viewed v
 cross join modes
@@ -86,6 +100,23 @@ cross join lateral (
     and c.mode = modes.mode
   order by c.id desc
   limit :recent
+) c
+
+union all
+select v.id, 'campaigns', c.id, concat_ws('|', c.revision, c.taken)
+from viewed v
+cross join modes
+cross join lateral (
+  select
+    c.id,
+    c.revision,
+    c.last_row - c.pending - c.refused - c.skipped - c.expired as taken
+  from campaigns c
+  where c.workspace_id = v.id
+    and c.mode = modes.mode
+    and c.removed_at is null
+  order by c.id desc
+  limit :most
 ) c
 
 -- name: changedMessages

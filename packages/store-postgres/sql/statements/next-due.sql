@@ -16,6 +16,9 @@ select n.due from next_linking(:saturated, :of::bigint, :shards::bigint[]) n
 -- name: reminders
 select n.due from next_reminders() n
 
+-- name: campaigns
+select n.due from next_campaigns() n
+
 -- name: deliveries
 select n.due from next_deliveries(:saturated) n
 
@@ -31,6 +34,7 @@ select json_build_object(
   'orphaned', epoch_millis((select n.due from next_orphaned() n)),
   'linking', epoch_millis((select n.due from next_linking('{}', null, null) n)),
   'reminders', epoch_millis((select n.due from next_reminders() n)),
+  'campaigns', epoch_millis((select n.due from next_campaigns() n)),
   'deliveries', epoch_millis((select n.due from next_deliveries('{}') n)),
   'number_checks', epoch_millis((select n.due from next_number_checks('{}', null, null) n))
 ) as earliest
@@ -82,6 +86,7 @@ select json_build_object(
     (select n.due from next_orphaned() n),
     (select n.due from next_linking(saturated.of_linking, null, null) n),
     (select n.due from next_reminders() n),
+    (select n.due from next_campaigns() n),
     (select n.due from next_deliveries(saturated.of_deliveries) n),
     (select n.due from next_number_checks(saturated.of_checks, null, null) n)
   )),

@@ -91,6 +91,16 @@ where n.workspace_id = :workspaceId
 order by n.id
 limit :limit
 
+-- name: lockCampaigns
+-- Before lanes and workspaces, as everywhere. Index campaigns_running.
+select
+from campaigns c
+where c.workspace_id = :workspaceId
+  and c.state = 'running'
+  and c.removed_at is null
+order by c.id
+for no key update
+
 -- name: lockWorkspace
 -- Numbers that are made unless they are there come one after the other in their workspace.
 select
@@ -103,9 +113,10 @@ for no key update
 -- made in a workspace that is deleted already counts as removed from the start.
 with workspace as (
   select w.id, w.deleted_at, w.account_disabled
-  from workspaces w
+  from (select look_at_campaigns(:workspaceId, :createdAt)) looked
+  cross join workspaces w
   where w.id = :workspaceId
-  for share
+  for share of w
 ),
 number as (
   insert into numbers (

@@ -15,11 +15,12 @@ left join (
 ) latest on true
 
 -- name: counts
--- Never null: workspaceId, messages, reminders
+-- Never null: workspaceId, messages, reminders, campaigns
 select
-  coalesce(m.workspace_id, r.workspace_id) as "workspaceId",
+  coalesce(m.workspace_id, r.workspace_id, c.workspace_id) as "workspaceId",
   coalesce(m.count, 0) as messages,
-  coalesce(r.count, 0) as reminders
+  coalesce(r.count, 0) as reminders,
+  coalesce(c.count, 0) as campaigns
 from (
   select l.workspace_id, count(*) as count
   from lanes l
@@ -33,6 +34,7 @@ from (
       and held.mode = modes.mode
       and held.state = 'waiting'
       and is_held(held)
+      and held.campaign_id is null
 
   ) m) held
   where l.removed_at is null
@@ -44,6 +46,14 @@ full join (
   where r.held_run_at is not null
   group by r.workspace_id
 ) r on r.workspace_id = m.workspace_id
+full join (
+  select c.workspace_id, count(*) as count
+  from campaigns c
+  where c.removed_at is null
+    and c.state = 'paused'
+    and c.asks_from_row
+  group by c.workspace_id
+) c on c.workspace_id = coalesce(m.workspace_id, r.workspace_id)
 order by 1
 
 -- name: list
@@ -59,6 +69,7 @@ cross join lateral (
       and held.mode = modes.mode
       and held.state = 'waiting'
       and is_held(held)
+      and held.campaign_id is null
       and held.id < :before
     order by held.id desc
     limit :limit
@@ -84,6 +95,7 @@ cross join lateral (
       and held.mode = modes.mode
       and held.state = 'waiting'
       and is_held(held)
+      and held.campaign_id is null
   ) m
 ) m
 cross join lateral shown_message(m, m.number_id) shown
@@ -105,6 +117,7 @@ where m.id = any (:ids)
   and m.workspace_id = :workspaceId
   and is_waiting(m)
   and is_held(m)
+  and m.campaign_id is null
 order by m.id
 limit :limit
 
@@ -135,7 +148,7 @@ order by r.id
 limit :limit
 
 -- name: isHeld
-select is_waiting(m) and is_held(m) as held
+select is_waiting(m) and is_held(m) and m.campaign_id is null as held
 from messages m
 where m.id = :id
 

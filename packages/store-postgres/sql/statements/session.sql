@@ -62,6 +62,16 @@ select exists (
     and has_phone(other, a.phone_before, n, :phone)
 ) as held
 
+-- name: lockCampaigns
+-- Before the lane, as everywhere. Index campaigns_running.
+select
+from campaigns c
+where c.workspace_id = (select n.workspace_id from numbers n where n.id = :numberId)
+  and c.state = 'running'
+  and c.removed_at is null
+order by c.id
+for no key update
+
 -- name: lockLane
 -- The lane first, as before every change of a status.
 select l.number_id

@@ -92,6 +92,9 @@ set name = :name,
   admits_v1 = :admitsV1
 where w.id = :id
 
+-- name: lookAtCampaigns
+select look_at_campaigns(:id, :now)
+
 -- name: lockLanes
 -- Index numbers_by_workspace. Lanes before workspaces, as everywhere.
 select

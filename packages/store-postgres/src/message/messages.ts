@@ -63,6 +63,8 @@ const toMessageElement = (message: NewMessage): MessageElement => ({
   mTransportId: message.transportId,
   mCallbackUrl: message.callbackUrl,
   mReference: message.reference,
+  mCampaignId: message.campaign?.id ?? null,
+  mCampaignRow: message.campaign?.row ?? null,
 })
 
 const toRecipientElement = (to: Recipient) => ({

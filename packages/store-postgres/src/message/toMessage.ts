@@ -1,5 +1,6 @@
 /** A message as its rows have it. */
 import type {
+  CampaignId,
   ContactId,
   MediaId,
   Message,
@@ -56,6 +57,10 @@ export const toMessage = (row: MessageRow): Message => ({
   transportId: row.transport_id as Message["transportId"],
   callbackUrl: row.callback_url,
   reference: row.reference,
+  campaign:
+    row.campaign_id === null || row.campaign_row === null
+      ? null
+      : { id: Number(row.campaign_id) as CampaignId, row: row.campaign_row },
 })
 
 const toRecipient = (row: MessageRow): Recipient => {

@@ -108,6 +108,7 @@ const listConnections =
       }),
     )
 
+const lockCampaigns = statement("number.lockCampaigns")
 const lockWorkspace = statement("number.lockWorkspace")
 export const insertNumber = statement("number.insert")
 const getNumber = statement("number.get")
@@ -171,6 +172,7 @@ export const numberStore = (
   insertNew: (number, pacing, limit) =>
     database.transaction("number.insertNew", (run) =>
       Effect.gen(function* () {
+        yield* lockCampaigns.in(run, number)
         yield* lockWorkspace.in(run, number)
         const rows = yield* listNumbers.in(run, number)
         const same = rows.map(toNumber).find((one) => isSameNumber(one, number))
@@ -198,7 +200,8 @@ export const numberStore = (
     database.transaction("number.change", (run) =>
       Effect.gen(function* () {
         const { pacing: named } = change
-        // The lane first, as before every change of a status.
+        // Campaigns and the lane first, as before every change of a status.
+        if (named !== undefined) yield* lockCampaigns.in(run, { workspaceId })
         const [lane] = named === undefined ? [] : yield* lockPacing.in(run, { workspaceId, id })
         const [row] = yield* changeNumber.in(run, toChange(workspaceId, id, change))
         if (row === undefined) return null

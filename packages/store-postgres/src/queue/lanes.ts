@@ -263,6 +263,7 @@ const nextDue = {
   orphaned: statement("nextDue.orphaned"),
   linking: statement("nextDue.linking"),
   reminders: statement("nextDue.reminders"),
+  campaigns: statement("nextDue.campaigns"),
   deliveries: statement("nextDue.deliveries"),
   number_checks: statement("nextDue.number_checks"),
 } satisfies Readonly<Record<Work, unknown>>

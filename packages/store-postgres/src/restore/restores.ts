@@ -32,6 +32,7 @@ const toCounts = (row: Row<"restore.counts">) => ({
   workspaceId: Number(row.workspaceId) as WorkspaceId,
   messages: Number(row.messages),
   reminders: Number(row.reminders),
+  campaigns: Number(row.campaigns),
 })
 
 const toHeldReminder = (row: Row<"restore.reminders">) => ({

@@ -28,6 +28,7 @@ import { control, toControl } from "../queue/lanes.ts"
 const exchange = statement("session.exchange")
 const lockWorkspace = statement("session.lockWorkspace")
 const isAnothers = statement("session.isAnothers")
+const lockCampaigns = statement("session.lockCampaigns")
 const lockLane = statement("session.lockLane")
 const setAccount = statement("session.account")
 
@@ -45,7 +46,10 @@ const exchangeWithin = Effect.fnUntraced(function* exchangeWithin(
   { account, before, credentials, now, numberId }: Exchange,
 ): Effect.fn.Return<Exchanged, SqlError.SqlError> {
   const phone = account?.phone ?? null
-  if (account !== null) yield* lockLane.in(run, { numberId })
+  if (account !== null) {
+    yield* lockCampaigns.in(run, { numberId })
+    yield* lockLane.in(run, { numberId })
+  }
   if (phone !== null) {
     yield* lockWorkspace.in(run, { numberId })
     const [other] = yield* isAnothers.in(run, {

@@ -53,6 +53,9 @@ const endedRecords = [
   statement("erasure.endedChecks"),
   statement("erasure.endedRuns"),
   statement("erasure.endedReminders"),
+  statement("erasure.endedCampaigns"),
+  statement("erasure.endedCampaignRows"),
+  statement("erasure.erasedCampaigns"),
 ]
 const endpointsOf = statement("erasure.endpoints")
 const beyond = statement("erasure.testMessages")
@@ -83,6 +86,8 @@ const recordsOf = [
   statement("erasure.contacts"),
   statement("erasure.reminders"),
   statement("erasure.removedReminders"),
+  statement("erasure.campaignRows"),
+  statement("erasure.campaigns"),
   statement("erasure.mediaFiles"),
   statement("erasure.endpointsOfWorkspaces"),
   statement("erasure.figures"),

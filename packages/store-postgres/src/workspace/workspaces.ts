@@ -70,6 +70,7 @@ const getWorkspace = statement("workspace.get", { joinable: true })
 const lockWorkspace = statement("workspace.lock")
 const listWorkspaces = statement("workspace.list")
 const updateWorkspace = statement("workspace.update")
+const checkCampaigns = statement("workspace.lookAtCampaigns")
 const lockLanes = statement("workspace.lockLanes")
 const disableLanes = statement("workspace.disable")
 const remove = statement("delete_workspace")
@@ -117,6 +118,7 @@ export const workspaceStore = (database: DatabaseService): WorkspaceStore => ({
     database.transaction(
       "workspace.update",
       Effect.fnUntraced(function* (run) {
+        yield* checkCampaigns.in(run, { id, now })
         yield* lockLanes.in(run, { id })
         // Acceptance takes allowance under the same lock: what is read here is what is there.
         const [row] = yield* lockWorkspace.in(run, { id })

@@ -18,6 +18,7 @@ import {
   pausedUntil,
   pausesAfter,
   pausesOnceLinked,
+  restrictedSince,
   recipientName,
   toShard,
   stoppedUntil,
@@ -437,6 +438,28 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
             pause?.reason ?? null,
             pause?.until?.toString() ?? null,
           ]),
+        }
+      }),
+    }),
+  )
+
+  it.effect("since when a number is restricted", () =>
+    compare("restricted", {
+      rows: { l: "lanes", n: "numbers", q: "(now timestamptz)" },
+      sql: toMillisSql("restricted_since(l, n, q.now)"),
+      draw: Effect.gen(function* () {
+        const earlier = yield* Effect.replicateEffect(aPause, yield* draw.below(3))
+        const pauses = earlier.reduce(pausesAfter, noPauses)
+        const [at, restrictedAt, now] = [yield* draw.time, yield* draw.time, yield* draw.time]
+        const reason = yield* draw.maybe(draw.from(["restricted", "banned", "logged_out"] as const))
+        const status = yield* draw.from(["connected", "disconnected"] as const)
+        return {
+          facts: {
+            l: { ...pauseRow(pauses), restricted_at: iso(restrictedAt) },
+            n: { status, status_since: iso(at), status_reason: reason },
+            q: { now: iso(now) },
+          },
+          core: restrictedSince({ status, changed: { at, reason }, pauses, restrictedAt }, now),
         }
       }),
     }),

@@ -260,6 +260,7 @@ export const aNewMessage = (
   transportId: aTransportId(),
   callbackUrl: null,
   reference: null,
+  campaign: null,
   ...overrides,
 })
 

@@ -10,6 +10,8 @@ import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
 import { browserSessions } from "./contract/browserSessions.ts"
 import { subscriptions } from "./contract/subscriptions.ts"
+import { campaigning } from "./contract/campaigning.ts"
+import { campaignRows } from "./contract/campaignRows.ts"
 import { choices } from "./contract/choices.ts"
 import { erasure } from "./contract/erasure.ts"
 import { callbacks } from "./contract/callbacks.ts"
@@ -116,6 +118,8 @@ const topics = {
   "what is due": workStatus,
   figures,
   "figures by hour": hourlyFigures,
+  "rows of campaigns": campaignRows,
+  campaigns: campaigning,
   "simulated phones": simulatedPhones,
   clock,
   secrets,

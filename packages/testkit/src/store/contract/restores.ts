@@ -6,6 +6,17 @@ import { assert } from "@effect/vitest"
 import { idsSkipped, maximumInterruptions, Store } from "@messaging-service/core"
 import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
+import {
+  again as anew,
+  aRow,
+  aRunning,
+  moved,
+  pause,
+  resume,
+  someRows,
+  took,
+  readWaiting,
+} from "../Campaigning.ts"
 import { ids, only, present } from "../Expect.ts"
 import {
   aContact,
@@ -205,6 +216,70 @@ export const restores: Topic = (it) => {
         }
         assert.isAbove((yield* claimOne(number)).message.id, present(behind).id)
       }),
+  )
+
+  it.effect("campaigns are paused and ask for the row to go on from", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).system
+      const { workspace } = yield* aStage()
+      const states = ["running", "scheduled", "draft", "stopped"] as const
+      const before = yield* Effect.forEach(states, (state) =>
+        aRunning(workspace.id, [aRow(1)], { state }),
+      )
+      const paused = yield* pause(yield* aRunning(workspace.id, [aRow(1)]))
+      yield* begin()
+      const restored = {
+        state: "paused",
+        stateReason: "restored",
+        asksFromRow: true,
+        isHolding: true,
+        runningSince: null,
+        lookAt: noon,
+      } as const
+      for (const campaign of [...before.slice(0, 2), paused]) {
+        const revision = campaign.revision + 1
+        assert.deepStrictEqual(yield* anew(campaign), { ...campaign, ...restored, revision })
+      }
+      for (const campaign of before.slice(2)) {
+        assert.deepStrictEqual(yield* anew(campaign), campaign)
+      }
+      const counts = yield* store.heldCounts
+      assert.deepStrictEqual(
+        counts.find(({ workspaceId }) => workspaceId === workspace.id),
+        { workspaceId: workspace.id, messages: 0, reminders: 0, campaigns: 3 },
+      )
+      yield* moved(yield* anew(paused), { state: "running", asksFromRow: false })
+      const after = yield* store.heldCounts
+      assert.strictEqual(
+        after.find(({ workspaceId }) => workspaceId === workspace.id)?.campaigns,
+        2,
+      )
+    }),
+  )
+
+  it.effect("what waits of a campaign is held for it, and counts in the quota all along", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).system
+      const { number, workspace } = yield* aStage()
+      const campaign = yield* aRunning(workspace.id, someRows(1, 3))
+      const messages = yield* took(campaign, number, [1, 2])
+      const other = yield* aMessage(number, { now: noon + 1 })
+      yield* begin()
+      assert.deepStrictEqual(yield* listHeld(workspace), [other.id])
+      assert.deepStrictEqual([...(yield* store.releaseHeld(messages, noon))], [])
+      assert.deepStrictEqual(yield* readWaiting(campaign), ids(messages))
+      assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
+      const limit = { messages: 10, windowMillis: day }
+      const count = readExactQuota(number, { plannedAt: noon, limit })
+      assert.strictEqual((yield* count).planned, 2)
+      yield* store.releaseHeld([other], noon + 1)
+      assert.strictEqual((yield* count).planned, 3)
+      yield* resume(yield* anew(campaign), noon + 1)
+      assert.strictEqual((yield* count).planned, 3)
+      for (const message of [...messages, other]) {
+        assert.strictEqual((yield* sendNext(number, noon + 1)).id, message.id)
+      }
+    }),
   )
 
   it.effect("a number that rests keeps resting", () =>

@@ -19,6 +19,7 @@ export type Kind =
   | "result"
   | "reminder"
   | "run"
+  | "campaign"
   | "link"
   | "webhook"
   | "delivery"

@@ -37,6 +37,7 @@ const parents: Readonly<Record<string, Kind>> = {
   key: "key",
   endpoint: "webhook",
   reminder: "reminder",
+  campaign: "campaign",
   contact: "contact",
   file: "media",
   lastAttempt: "attempt",

@@ -161,10 +161,25 @@ const ofWorkspace = (id: number, now: number): ReadonlyArray<Call> => {
       ),
       call("media.list", id, mode, null, everything),
       call("numberChecks.list", { workspaceId, mode, restriction: null }, everything),
+      call("campaigns.list", { workspaceId, mode }, { states: null }, everything, now),
       call("figures.hours", { workspaceId, mode, from: now - 100 * day, until: now + day }),
     ]),
   ]
 }
+
+const everyRow = { statuses: null, code: null, phone: null }
+const allRows = { after: null, limit: 1000 }
+
+const ofCampaign = (id: number, now: number): ReadonlyArray<Call> => [
+  call("campaigns.created", id),
+  call("campaigns.check", id, now, 2),
+  call("campaigns.waiting", id, 1000),
+  call("campaigns.rows", id, everyRow, allRows, now),
+  call("campaigns.rows", id, { ...everyRow, statuses: ["pending", "queued"] }, allRows, now),
+  call("campaigns.rows", id, { ...everyRow, statuses: ["refused", "skipped"] }, allRows, now),
+  call("campaigns.rows", id, { ...everyRow, code: "stopped" }, allRows, now),
+  call("campaigns.firstRows", id, null, ["+15550000001", "@someone", "group"]),
+]
 
 const ofMessage = (message: Message, now: number): ReadonlyArray<Call> => [
   call("messages.timeline", {
@@ -197,7 +212,7 @@ const lastCalls = (side: Side, now: number): ReadonlyArray<Call> => {
     ),
     ...claims.map(({ claim }) => call("messages.claimKey", { ...claim, token: "last" }, now)),
     call("media.leftovers", { reservedBefore: now, limit: 1000 }),
-    call("queue.claim", { ...all, sendCap }),
+    call("queue.claim", { ...all, sendCap, turn: 16 }),
     call("numbers.claimLinkings", { ...all, now }),
     call("numberChecks.claim", { ...all, chunk: 50 }),
     call("webhooks.claimDeliveries", { ...all, perTarget: 1000, callbacks: all }),
@@ -258,6 +273,10 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
     call("reminders.created", id),
     call("reminders.runs", id, everything),
   ]),
+  ...getIds(side, "campaign").flatMap((id) => ofCampaign(id, now)),
+  call("campaigns.due", now, 1000),
+  call("campaigns.due", now + 100 * day, 1000),
+  call("campaigns.figures", now),
   ...["first", "second", "third"].map((name) => call("webhooks.findSubscription", name)),
   ...["One", "Two", "Öne", "one"].map((name) => call("system.getSecret", name)),
   call("webhooks.readEvents", 0, 1000),

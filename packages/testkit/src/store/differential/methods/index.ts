@@ -1,5 +1,6 @@
 /** Every method of the `Store`, by its namespace; the type misses none. */
 import type { Method, Methods, Service } from "../Method.ts"
+import { ofCampaigns } from "./ofCampaigns.ts"
 import { ofMessages, ofQueue } from "./ofMessages.ts"
 import { ofNumbers } from "./ofNumbers.ts"
 import { ofBrowserSessions, ofMedia, ofNumberChecks, ofReminders } from "./ofRecords.ts"
@@ -17,6 +18,7 @@ const table: { readonly [Namespace in keyof Service]: Methods<Namespace> } = {
   media: ofMedia,
   numberChecks: ofNumberChecks,
   reminders: ofReminders,
+  campaigns: ofCampaigns,
   browserSessions: ofBrowserSessions,
   news: ofNews,
   figures: ofFigures,

@@ -75,6 +75,7 @@ const aNewMessage = (
   transportId: c.transportId(),
   callbackUrl: c.maybe(() => c.url()),
   reference: c.one([null, null, "order 1", "order 2"]),
+  campaign: null,
 })
 
 /** The same for all: a store may remember until when a number is full. */
@@ -409,6 +410,7 @@ const kinds = [
   "number_checks",
   "linking",
   "reminders",
+  "campaigns",
 ] as const
 
 export const ofQueue: Methods<"queue"> = {

@@ -1,0 +1,317 @@
+/**
+ * Adds rows to the draft of a campaign: those of a call, or of a file that comes in pieces and is taken
+ * whole or not at all (campaigns: 1 and 3).
+ */
+import { Clock, Effect, Result, Stream } from "effect"
+import { maximumCampaignRows } from "../model/Campaign.ts"
+import type { Campaign, CampaignSettings, NewCampaignRow } from "../model/Campaign.ts"
+import type { GivenRow } from "../model/CampaignInput.ts"
+import { dropDuplicates, recipientKeys, rowChecker } from "../model/campaignRows.ts"
+import type { IdempotencyClaim } from "../model/Idempotency.ts"
+import type { CampaignId } from "../model/Ids.ts"
+import { CsvReader, rowsOfColumns } from "../model/readCsv.ts"
+import type { CsvResult, ReadRow } from "../model/readCsv.ts"
+import { refuse } from "../model/Refusal.ts"
+import type { Code, Failure, Refusal } from "../model/Refusal.ts"
+import type {
+  CampaignScope,
+  CampaignStore,
+  CountedCampaign,
+  RowsToAppend,
+} from "../store/CampaignStore.ts"
+import type { CampaignRowView, RowsAdded, RowsUpload } from "./Campaigns.ts"
+import { newRow, rowView } from "./campaignViews.ts"
+
+/** Decisions to try while others change the campaign. */
+const attempts = 10
+
+/** Rows of a file that one commit appends. */
+const rowsOfCommit = 5000
+
+/** How long an upload may go on without another commit. */
+const uploadMillis = 120_000
+
+/** Refused rows that an answer shows. */
+const problemsShown = 100
+
+/** A campaign, as a call names it. */
+export interface CampaignLocation {
+  readonly store: CampaignStore
+  readonly scope: CampaignScope
+  readonly id: CampaignId | undefined
+}
+
+/** Fails with `campaign_not_found`. */
+export const findCampaign = Effect.fnUntraced(function* findCampaign({
+  id,
+  scope,
+  store,
+}: CampaignLocation): Effect.fn.Return<CountedCampaign, Failure<"campaign_not_found">> {
+  const now = yield* Clock.currentTimeMillis
+  const found = id === undefined ? null : yield* store.get(scope, id, now)
+  return found ?? (yield* refuse("campaign_not_found"))
+})
+
+/** Rows are added to a draft alone, and taken from it. */
+export const findDraft = Effect.fnUntraced(function* findDraft(
+  place: CampaignLocation,
+): Effect.fn.Return<CountedCampaign, Failure<"campaign_not_found" | "campaign_started">> {
+  const found = yield* findCampaign(place)
+  return found.campaign.state === "draft" ? found : yield* refuse("campaign_started")
+})
+
+const refusedIn = (rows: ReadonlyArray<NewCampaignRow>): ReadonlyArray<NewCampaignRow> =>
+  rows.filter(({ state }) => state === "refused")
+
+const createdIds = (firstRow: number, lastRow: number, refused: number): ReadonlyArray<number> => [
+  firstRow,
+  lastRow,
+  refused,
+]
+
+const addedRows = (
+  { text }: CampaignSettings,
+  [firstRow = 0, lastRow = 0, refused = 0]: ReadonlyArray<number>,
+  problems: ReadonlyArray<NewCampaignRow>,
+): RowsAdded => ({
+  firstRow,
+  lastRow,
+  pending: lastRow - firstRow + 1 - refused,
+  refused,
+  problems: problems.slice(0, problemsShown).map((row) => rowView(text, newRow(row))),
+})
+
+const requireRoom = (count: number): Result.Result<void, Refusal<"too_many_rows">> =>
+  count > maximumCampaignRows
+    ? Result.fail(refuse("too_many_rows", { field: "rows" }))
+    : Result.void
+
+/** Checks the rows, which follow those that the campaign has. */
+const checkRows = Effect.fnUntraced(function* checkRows(
+  store: CampaignStore,
+  campaign: Campaign,
+  input: ReadonlyArray<GivenRow>,
+  after: number,
+  upload: string | null,
+  now: number,
+) {
+  const check = rowChecker(campaign, now)
+  const rows = input.map((row, index) => check(row, after + index + 1))
+  if (campaign.duplicates === "keep") return rows
+  return dropDuplicates(rows, yield* store.firstRows(campaign.id, upload, recipientKeys(rows)))
+})
+
+type AppendCode = "upload_in_progress" | "idempotency_in_progress"
+
+/** Whether they were appended; not when the campaign is no such draft any more. */
+const append = Effect.fnUntraced(function* append(
+  store: CampaignStore,
+  rows: RowsToAppend,
+): Effect.fn.Return<boolean, Failure<AppendCode>> {
+  const appended = yield* store.appendRows(rows)
+  if (appended._tag === "Appended") return true
+  if (appended.guard === "campaign") return false
+  return yield* appended.guard === "upload"
+    ? refuse("upload_in_progress", { retryAfter: 1 })
+    : refuse("idempotency_in_progress", { retryAfter: 1 })
+})
+
+/** Adds the rows of one call. */
+export const addRows = Effect.fnUntraced(function* addRows(
+  place: CampaignLocation,
+  input: ReadonlyArray<GivenRow>,
+  idempotency: IdempotencyClaim | null,
+) {
+  const { store } = place
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { campaign, rows: counts } = yield* findDraft(place)
+    const after = counts.total
+    yield* Effect.fromResult(requireRoom(after + input.length))
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* checkRows(store, campaign, input, after, null, now)
+    const refused = refusedIn(rows)
+    const created = createdIds(after + 1, after + rows.length, refused.length)
+    const { id } = campaign
+    const isAdded = yield* append(store, {
+      id,
+      after,
+      rows,
+      upload: null,
+      until: now,
+      isLast: true,
+      now,
+      idempotency,
+      madeIds: created,
+    })
+    if (isAdded) return addedRows(campaign, created, refused)
+  }
+  return yield* refuse("service_unavailable", { retryAfter: 1 })
+})
+
+/** An upload that goes on. */
+interface Upload {
+  readonly place: CampaignLocation
+  readonly campaign: Campaign
+  /** Rows that the campaign had before. */
+  readonly before: number
+  readonly token: string
+  readonly toColumn: string | null
+  readonly reader: CsvReader
+  toRow: ReadRow | null
+  /** Rows that no commit has appended. */
+  held: ReadonlyArray<GivenRow>
+  appended: number
+  refused: number
+  problems: ReadonlyArray<NewCampaignRow>
+}
+
+type UploadCode =
+  | AppendCode
+  | "invalid_csv"
+  | "column_not_found"
+  | "too_many_rows"
+  | "campaign_started"
+
+/** Appends some of the rows that are held, or none at its begin, so that no other upload begins. */
+const appendHeld = Effect.fnUntraced(function* appendHeld(
+  upload: Upload,
+  isLast: boolean,
+  idempotency: IdempotencyClaim | null,
+): Effect.fn.Return<ReadonlyArray<number> | null, Failure<UploadCode>> {
+  const { before, campaign, place, token } = upload
+  const input = upload.held.slice(0, rowsOfCommit)
+  const after = before + upload.appended
+  const now = yield* Clock.currentTimeMillis
+  const rows = yield* checkRows(place.store, campaign, input, after, token, now)
+  const refused = refusedIn(rows)
+  const created = createdIds(before + 1, after + rows.length, upload.refused + refused.length)
+  const isAppended = yield* append(place.store, {
+    id: campaign.id,
+    after,
+    rows,
+    upload: token,
+    until: now + uploadMillis,
+    isLast,
+    now,
+    idempotency: isLast ? idempotency : null,
+    madeIds: isLast ? created : [],
+  })
+  if (!isAppended) return null
+  upload.held = upload.held.slice(input.length)
+  upload.appended += rows.length
+  upload.refused += refused.length
+  upload.problems = [...upload.problems, ...refused].slice(0, problemsShown)
+  return created
+})
+
+/** Appends some of the rows of an upload that goes on: the draft may have been started or emptied. */
+const goOn = Effect.fnUntraced(function* goOn(
+  upload: Upload,
+  isLast: boolean,
+  idempotency: IdempotencyClaim | null,
+) {
+  const created = yield* appendHeld(upload, isLast, idempotency)
+  if (created !== null) return created
+  yield* findDraft(upload.place)
+  return yield* refuse("upload_in_progress", { retryAfter: 1 })
+})
+
+const openUpload = Effect.fnUntraced(function* openUpload(
+  place: CampaignLocation,
+  toColumn: string | null,
+  token: string,
+): Effect.fn.Return<Upload, Failure<UploadCode | "campaign_not_found" | "service_unavailable">> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { campaign, rows } = yield* findDraft(place)
+    const upload: Upload = {
+      place,
+      campaign,
+      before: rows.total,
+      token,
+      toColumn,
+      reader: new CsvReader(),
+      toRow: null,
+      held: [],
+      appended: 0,
+      refused: 0,
+      problems: [],
+    }
+    if ((yield* appendHeld(upload, false, null)) !== null) return upload
+  }
+  return yield* refuse("service_unavailable", { retryAfter: 1 })
+})
+
+const takeRows = (upload: Upload, read: CsvResult): Result.Result<void, Refusal<UploadCode>> =>
+  Result.gen(function* () {
+    const rows = yield* read
+    const { columns } = upload.reader
+    if (columns === null) return
+    const toRow = upload.toRow ?? (yield* rowsOfColumns(columns, upload.toColumn))
+    upload.toRow = toRow
+    const more: Array<GivenRow> = []
+    for (const row of rows) more.push(yield* toRow(row))
+    upload.held = [...upload.held, ...more]
+    yield* requireRoom(upload.before + upload.appended + upload.held.length)
+  })
+
+/** One row is left for the last commit at least. */
+const take = Effect.fnUntraced(function* take(upload: Upload, read: CsvResult) {
+  yield* Effect.fromResult(takeRows(upload, read))
+  while (upload.held.length > rowsOfCommit) yield* goOn(upload, false, null)
+})
+
+/** Adds the rows of a file; one that breaks off leaves nothing behind. */
+export const uploadRows = Effect.fnUntraced(function* uploadRows(
+  place: CampaignLocation,
+  { content, toColumn }: RowsUpload,
+  token: string,
+  idempotency: IdempotencyClaim | null,
+): Effect.fn.Return<RowsAdded, Failure<Code>> {
+  const upload = yield* openUpload(place, toColumn, token)
+  const finished = Effect.gen(function* () {
+    const reading = Stream.runForEach(content, (piece) => take(upload, upload.reader.next(piece)))
+    yield* Effect.interruptible(reading)
+    yield* take(upload, upload.reader.end())
+    return yield* goOn(upload, true, idempotency)
+  })
+  const created = yield* Effect.onError(finished, () =>
+    Effect.ignore(place.store.abandonUpload(upload.campaign.id, token)),
+  )
+  return addedRows(upload.campaign, created, upload.problems)
+}, Effect.uninterruptible)
+
+/** What refuses a row when it is added; what refuses it later has other codes. */
+const codesOfAdding: ReadonlySet<string> = new Set([
+  "invalid_phone",
+  "invalid_username",
+  "validation_failed",
+  "invalid_datetime",
+  "time_in_past",
+  "duplicate_recipient",
+  "placeholder_empty",
+  "text_required",
+  "text_too_long",
+])
+
+/** The first answer to a call that added rows, as far as its rows are still there. */
+export const addedBefore = Effect.fnUntraced(function* addedBefore(
+  place: CampaignLocation,
+  created: ReadonlyArray<number>,
+): Effect.fn.Return<RowsAdded, Failure<"campaign_not_found">> {
+  const { campaign } = yield* findCampaign(place)
+  const [firstRow = 0, lastRow = 0, refused = 0] = created
+  const problems: Array<CampaignRowView> = []
+  const max = Math.min(refused, problemsShown)
+  let after = firstRow - 1
+  while (problems.length < max && after < lastRow) {
+    const filter = { statuses: ["refused" as const], code: null, phone: null }
+    const page = { after, limit: problemsShown }
+    const rows = yield* place.store.rows(campaign.id, filter, page, yield* Clock.currentTimeMillis)
+    for (const row of rows) {
+      const isVisible = row.row <= lastRow && codesOfAdding.has(row.refusal?.code ?? "")
+      if (isVisible && problems.length < max) problems.push(rowView(campaign.text, row))
+    }
+    after = rows.at(-1)?.row ?? lastRow
+  }
+  return { ...addedRows(campaign, created, []), problems }
+})

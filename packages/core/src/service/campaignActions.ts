@@ -1,0 +1,173 @@
+/**
+ * What operators do with a campaign once it has its rows (campaigns: 4, 6 and 8): start, pause,
+ * resume, stop, remove, and look ahead. Each change loads, decides and commits, and begins again
+ * when the campaign changed meanwhile.
+ */
+import { Clock, Effect, Result } from "effect"
+import { endedStates, rowsAtOnce } from "../model/Campaign.ts"
+import type { Campaign } from "../model/Campaign.ts"
+import { hoursAt } from "../model/hours.ts"
+import { eventId, Ids } from "../model/Ids.ts"
+import type { CampaignId } from "../model/Ids.ts"
+import { markMissingFiles, MediaLinks } from "../model/Media.ts"
+import type { MediaLink } from "../model/Media.ts"
+import { hasExpired } from "../model/Message.ts"
+import { endMessage } from "../model/MessageChange.ts"
+import { refuse } from "../model/Refusal.ts"
+import type { Code, Failure, Refusal, StoreUnavailable } from "../model/Refusal.ts"
+import type {
+  CampaignCheck,
+  CampaignMove,
+  CampaignScope,
+  CampaignStore,
+} from "../store/CampaignStore.ts"
+import { commitAndWake, WakeUp } from "../store/DueWork.ts"
+import type { MessageStore } from "../store/MessageStore.ts"
+import { Store } from "../store/Store.ts"
+import type { CampaignForecast, CampaignView } from "./Campaigns.ts"
+import { campaignForecast } from "./campaignOutlook.ts"
+import { campaignMove, decideResume, decideStart, removal } from "./campaignStates.ts"
+import type { CampaignStanding } from "./campaignStates.ts"
+import { loadTakeFacts } from "./loadCampaign.ts"
+import { makeAcceptor } from "./Messages.ts"
+
+/** Messages that one commit cancels at most, so that no lock is held for long. */
+const cancelledAtOnce = 500
+
+type Decide<C extends Code> = (
+  standing: CampaignStanding & Pick<CampaignCheck, "pending" | "workspace">,
+) => Result.Result<CampaignMove | null, Refusal<C>>
+
+interface Work {
+  readonly campaigns: CampaignStore
+  readonly messages: MessageStore
+  readonly wakeUp: WakeUp["Service"]
+  readonly ids: Ids["Service"]
+  readonly link: MediaLink
+  readonly markMissing: ReturnType<typeof markMissingFiles>
+  readonly acceptor: Effect.Success<typeof makeAcceptor>
+}
+
+const find = Effect.fnUntraced(function* find(
+  { campaigns }: Work,
+  { mode, workspaceId }: CampaignScope,
+  id: CampaignId | undefined,
+  rows: number,
+): Effect.fn.Return<
+  { readonly check: CampaignCheck; readonly now: number },
+  Failure<"campaign_not_found">
+> {
+  const now = yield* Clock.currentTimeMillis
+  const check = id === undefined ? null : yield* campaigns.check(id, now, rows)
+  const isIn = check?.campaign.workspaceId === workspaceId && check.campaign.mode === mode
+  return check !== null && isIn ? { check, now } : yield* refuse("campaign_not_found")
+})
+
+const act = Effect.fnUntraced(function* act<C extends Code>(
+  work: Work,
+  scope: CampaignScope,
+  id: CampaignId | undefined,
+  decide: Decide<C>,
+): Effect.fn.Return<CampaignMove | null, Failure<C | "campaign_not_found">> {
+  const { campaigns, wakeUp } = work
+  while (true) {
+    const { check, now } = yield* find(work, scope, id, 0)
+    const { campaign, numbers, pending, workspace } = check
+    const { isOpen } = hoursAt(campaign, now)
+    const standing = { campaign, now, isOpen, numbers, pending, workspace }
+    const move = yield* Effect.fromResult(decide(standing))
+    if (move === null) return null
+    const released = campaign.mode === "test" ? "test_messages" : "lanes"
+    const wake = Effect.andThen(
+      wakeUp.wake("campaigns"),
+      move.messages === "release" ? wakeUp.wake(released) : Effect.void,
+    )
+    if (yield* commitAndWake(campaigns.move(move), wake)) return move
+  }
+})
+
+/** What a transport has in hands ends as it ends. */
+const cancelSome = Effect.fnUntraced(function* cancelSome(
+  { campaigns, ids, link, markMissing, messages, wakeUp }: Work,
+  id: CampaignId,
+): Effect.fn.Return<number, StoreUnavailable> {
+  const waiting = yield* markMissing(yield* campaigns.waiting(id, cancelledAtOnce))
+  const now = yield* Clock.currentTimeMillis
+  const changes = waiting.flatMap((message) => {
+    const trigger = hasExpired(message, now) ? "expire" : "cancel"
+    return endMessage(message, { trigger }, eventId(ids, now), now, link) ?? []
+  })
+  if (changes.length === 0) return 0
+  // The number's limits may hold back these messages but not the next ones.
+  return (yield* commitAndWake(messages.end(changes), wakeUp.wake("lanes"))).size
+})
+
+/** Nothing is taken on from the first commit on; then what waits is cancelled. */
+const ending = Effect.fnUntraced(function* ending<C extends Code>(
+  work: Work,
+  scope: CampaignScope,
+  id: CampaignId | undefined,
+  decide: Decide<C>,
+): Effect.fn.Return<void, Failure<C | "campaign_not_found">> {
+  const move = yield* act(work, scope, id, decide)
+  if (move === null) return
+  // The worker cancels what comes back from a transport, and what a killed process leaves.
+  yield* Effect.ensuring(
+    Effect.repeat(cancelSome(work, move.id), { while: (cancelled) => cancelled > 0 }),
+    work.wakeUp.wake("orphaned"),
+  )
+})
+
+const getForecast = Effect.fnUntraced(function* getForecast(
+  { acceptor }: Work,
+  check: CampaignCheck,
+  now: number,
+) {
+  const facts = yield* loadTakeFacts(acceptor, check, now)
+  const { campaign } = check
+  return campaignForecast({ ...facts, hoursAt: (instant) => hoursAt(campaign, instant) })
+})
+
+export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
+  const { campaigns, media, messages } = yield* Store
+  const work: Work = {
+    campaigns,
+    messages,
+    wakeUp: yield* WakeUp,
+    ids: yield* Ids,
+    link: (yield* MediaLinks).link,
+    markMissing: markMissingFiles(media),
+    acceptor: yield* makeAcceptor,
+  }
+  return {
+    start: (scope: CampaignScope, id: CampaignId | undefined) =>
+      Effect.asVoid(act(work, scope, id, decideStart)),
+    pause: (scope: CampaignScope, id: CampaignId | undefined) =>
+      Effect.asVoid(act(work, scope, id, (standing) => campaignMove(standing, "pause"))),
+    resume: (scope: CampaignScope, id: CampaignId | undefined, fromRow: number | null) =>
+      Effect.asVoid(act(work, scope, id, (standing) => decideResume(standing, fromRow))),
+    stop: (scope: CampaignScope, id: CampaignId | undefined) =>
+      ending(work, scope, id, (standing) => campaignMove(standing, "stop")),
+    remove: (scope: CampaignScope, id: CampaignId | undefined) =>
+      ending(work, scope, id, (standing) => Result.succeed(removal(standing))),
+    /** Stores nothing. */
+    forecast: Effect.fnUntraced(function* forecast(
+      scope: CampaignScope,
+      id: CampaignId | undefined,
+    ): Effect.fn.Return<CampaignForecast, Failure<"campaign_not_found">> {
+      const { check, now } = yield* find(work, scope, id, rowsAtOnce)
+      return yield* getForecast(work, check, now)
+    }),
+    /** What its answers tell of what is ahead. */
+    outlook: Effect.fnUntraced(function* outlook(
+      campaign: Campaign,
+      now: number,
+    ): Effect.fn.Return<Pick<CampaignView, "waitsFor" | "finishesAt">, StoreUnavailable> {
+      const isOver = endedStates.includes(campaign.state)
+      const check = isOver ? null : yield* campaigns.check(campaign.id, now, rowsAtOnce)
+      if (check === null) return { waitsFor: null, finishesAt: null }
+      const { finishesAt, waitsFor } = yield* getForecast(work, check, now)
+      return { waitsFor, finishesAt }
+    }),
+  }
+})

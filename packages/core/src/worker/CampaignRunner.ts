@@ -1,0 +1,148 @@
+/**
+ * The campaign loop: looks at due campaigns, moves their states, and takes rows on as POST /messages
+ * would now (campaigns: 4 and 5). One commit accepts the messages of rows and marks these, so
+ * several workers may decide about the same rows: one commit succeeds.
+ *
+ * Rows of a number that another transaction blocks wait until the others are done.
+ */
+import { Clock, Effect } from "effect"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { CampaignId, NumberId } from "../model/Ids.ts"
+import { makeAcceptor } from "../service/Messages.ts"
+import { hoursAt } from "../model/hours.ts"
+import { loadTakeFacts } from "../service/loadCampaign.ts"
+import { decideCheck, isExpiring, rowsLookedAt, takeRows } from "../service/takeRows.ts"
+import type { CampaignCheck, CampaignStore, NextCheck } from "../store/CampaignStore.ts"
+import { commitAndWake, WakeUp } from "../store/DueWork.ts"
+import { runLoop } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
+
+/** Campaigns per round. */
+const batch = 100
+
+/** Looks at a campaign in a round: it may begin, take rows, and be found to wait. */
+const attempts = 5
+
+/** Rows that one commit expires. */
+const expiredAtOnce = 500
+
+/** What remains of a look: look again, or wait for another transaction; null for nothing. */
+type Left = "again" | "blockedByLock" | null
+
+interface Runner {
+  readonly store: CampaignStore
+  readonly acceptor: Effect.Success<typeof makeAcceptor>
+  readonly wakeUp: WakeUp["Service"]
+  /** Blocked campaigns, which wait until the others are done. */
+  putOff: ReadonlySet<CampaignId>
+}
+
+const read = Effect.fnUntraced(function* read(
+  { store }: Runner,
+  id: CampaignId,
+  now: number,
+): Effect.fn.Return<CampaignCheck | null, StoreUnavailable> {
+  const check = yield* store.check(id, now, rowsLookedAt)
+  if (check === null || !isExpiring(check, now)) return check
+  while ((yield* store.expireRows(id, now, expiredAtOnce)) === expiredAtOnce);
+  return yield* store.check(id, now, rowsLookedAt)
+})
+
+/** Still due: rows are left that this look could not take. */
+const dueNow = (now: number): NextCheck => ({ lookAt: now, awaits: [] })
+
+const take = Effect.fnUntraced(function* take(
+  { acceptor, store }: Runner,
+  check: CampaignCheck,
+  now: number,
+  blockedByLock: Set<NumberId>,
+): Effect.fn.Return<Left, StoreUnavailable> {
+  const { id, revision } = check.campaign
+  const { next, portions } = takeRows(yield* loadTakeFacts(acceptor, check, now))
+  if (portions.length === 0) return yield* Effect.as(store.putOff(id, revision, next, now), null)
+  let left: Left = null
+  for (const [index, portion] of portions.entries()) {
+    const { acceptance } = portion
+    if (acceptance !== null && blockedByLock.has(acceptance.numberId)) {
+      left = "blockedByLock"
+      continue
+    }
+    // A process that is killed before the last one leaves the campaign due.
+    const isDone = left === null && index === portions.length - 1
+    const outcome = yield* commitAndWake(
+      store.take({ id, revision, now, ...portion, next: isDone ? next : dueNow(now) }),
+      acceptance === null ? Effect.void : acceptor.wake(acceptance),
+    )
+    if (outcome._tag === "HeldUp" && acceptance !== null) blockedByLock.add(acceptance.numberId)
+    if (outcome._tag === "HeldUp") left = "blockedByLock"
+    if (outcome._tag === "Broken") return "again"
+  }
+  return left
+})
+
+const lookOnce = Effect.fnUntraced(function* lookOnce(
+  runner: Runner,
+  id: CampaignId,
+  blockedByLock: Set<NumberId>,
+): Effect.fn.Return<Left, StoreUnavailable> {
+  const { store, wakeUp } = runner
+  const now = yield* Clock.currentTimeMillis
+  const check = yield* read(runner, id, now)
+  if (check === null) return null
+  const { campaign } = check
+  const found = decideCheck(check, hoursAt(campaign, now), now)
+  if (found === null) return yield* take(runner, check, now, blockedByLock)
+  if ("awaits" in found) {
+    return yield* Effect.as(store.putOff(id, campaign.revision, found, now), null)
+  }
+  const release = wakeUp.wake(campaign.mode === "test" ? "test_messages" : "lanes")
+  yield* commitAndWake(store.move(found), found.messages === "release" ? release : Effect.void)
+  return "again"
+})
+
+/** Whether it was blocked. A campaign that no attempt completes stays due for the next round. */
+const lookAt = Effect.fnUntraced(function* lookAt(
+  runner: Runner,
+  id: CampaignId,
+  blockedByLock: Set<NumberId>,
+) {
+  let left: Left = "again"
+  for (let attempt = 0; attempt < attempts && left === "again"; attempt++) {
+    left = yield* lookOnce(runner, id, blockedByLock)
+  }
+  return left === "blockedByLock"
+})
+
+const checkDue = Effect.fnUntraced(function* checkDue(runner: Runner) {
+  const now = yield* Clock.currentTimeMillis
+  const due = yield* runner.store.due(now, batch + runner.putOff.size)
+  const others = due.filter((id) => !runner.putOff.has(id))
+  const isAgain = others.length === 0
+  const campaignIds = (isAgain ? due : others).slice(0, batch)
+  const blockedByLock = new Set<NumberId>()
+  // One at a time: campaigns that share a number must not fill its queue twice.
+  const late = yield* Effect.filter(campaignIds, (id) => lookAt(runner, id, blockedByLock))
+  runner.putOff = new Set([...(isAgain ? [] : runner.putOff), ...late])
+  return campaignIds.length - late.length
+})
+
+/**
+ * The loop; `runOnce` looks at due campaigns, one batch at most, and returns how many it completed.
+ */
+export const makeCampaignRunner = Effect.gen(function* makeCampaignRunner() {
+  const runner: Runner = {
+    store: (yield* Store).campaigns,
+    acceptor: yield* makeAcceptor,
+    wakeUp: yield* WakeUp,
+    putOff: new Set(),
+  }
+  const context = yield* Effect.context<WakeUp | Store>()
+  const runOnce = checkDue(runner)
+  return {
+    runOnce,
+    run: runLoop({
+      work: "campaigns",
+      runOnce: Effect.map(runOnce, (checked) => checked > 0),
+    }).pipe(Effect.provideContext(context)),
+  }
+})

@@ -1,0 +1,768 @@
+/** Campaigns: one message for each of many rows (contract: Campaigns). */
+import {
+  CampaignBody,
+  CampaignChangeBody,
+  CampaignFiles,
+  CampaignQuery,
+  CampaignResultsQuery,
+  CampaignRowQuery,
+  Campaigns,
+  campaignReference,
+  campaignStates,
+  campaignWaitReasons,
+  described,
+  formatInstant,
+  instantOrNull,
+  maximumCampaignFileBytes,
+  mediaJson,
+  pauseReasons,
+  refuse,
+  requireFitTexts,
+  ResumeBody,
+  RowsBody,
+  rowStatuses,
+  StoreUnavailable,
+  weekdays,
+} from "@messaging-service/core"
+import type {
+  CampaignForecast,
+  CampaignId,
+  CampaignRowView,
+  CampaignView,
+  CampaignWait,
+  ChangeCampaign,
+  CreateCampaign,
+  ListCampaignRows,
+  ListCampaigns,
+  Refusal,
+  Repeatable,
+  Role,
+  RowRecipient,
+  RowsAdded,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Result, Schema, Stream } from "effect"
+import {
+  answerJson,
+  jsonBody,
+  deleted,
+  DeletedJson,
+  IdJson,
+  json,
+  jsonOrFile,
+  optionalJson,
+  pageJson,
+  pageBody,
+  query,
+  StreamedAnswer,
+  TimeJson,
+} from "../Entry.ts"
+import { parseQuery } from "../IncomingRequest.ts"
+import type { IncomingRequest } from "../IncomingRequest.ts"
+import { writtenField } from "../JsonNames.ts"
+import { isMultipart } from "../MultipartForm.ts"
+import type { Refused } from "../openapi/Operation.ts"
+import type { JsonValue } from "../StrictJson.ts"
+import { MediaJson } from "../v2/messages.ts"
+import { RequestedRecipientJson } from "../v2/reminders.ts"
+import { ModeParameter, parseMode, operatorRoute, workspacePath } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
+
+// Answers
+
+/** Minutes after midnight as a clock shows them. */
+const clockTime = (minutes: number): string =>
+  [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":")
+
+const CountsJson = Schema.Struct({
+  total: described(Schema.Int, "The sum of the others."),
+  pending: described(Schema.Int, "Not taken on yet."),
+  refused: Schema.Int,
+  skipped: described(Schema.Int, "Not taken on any more."),
+  queued: Schema.Int,
+  sent: Schema.Int,
+  delivered: Schema.Int,
+  read: Schema.Int,
+  failed: Schema.Int,
+  cancelled: Schema.Int,
+  expired: Schema.Int,
+}).annotate({ identifier: "CampaignRowCounts" })
+
+const WaitsJson = described(
+  Schema.NullOr(
+    Schema.Array(
+      Schema.Struct({
+        reason: Schema.Literals(campaignWaitReasons),
+        until: described(Schema.NullOr(TimeJson), "When it ends by itself; null when unknown."),
+      }),
+    ),
+  ),
+  "Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes rows, or none is left.",
+)
+
+const ClockTimeJson = Schema.String.annotate({ pattern: "^\\d\\d:\\d\\d$", examples: ["09:00"] })
+
+const CampaignJson = Schema.Struct({
+  id: IdJson,
+  mode: Schema.Literals(["live", "test"]),
+  name: Schema.String,
+  state: Schema.Literals(campaignStates),
+  state_reason: described(
+    Schema.NullOr(Schema.Literals(pauseReasons)),
+    "Why it is paused; else null.",
+  ),
+  text: described(Schema.String, "The template."),
+  media: Schema.NullOr(MediaJson),
+  from: described(Schema.NullOr(Schema.Array(IdJson)), "Null: any number of the workspace."),
+  reference: described(Schema.String, "Of all its messages."),
+  timezone: Schema.NullOr(Schema.String),
+  send_at: Schema.NullOr(TimeJson),
+  hours: described(
+    Schema.NullOr(
+      Schema.Struct({
+        days: Schema.Array(Schema.Literals(weekdays)),
+        from: ClockTimeJson,
+        until: ClockTimeJson,
+      }),
+    ),
+    "Messages leave only then.",
+  ),
+  expires_at: Schema.NullOr(TimeJson),
+  quota_reserve: described(Schema.Int, "What it leaves to others of each number's 24 hours."),
+  default_country_code: Schema.NullOr(Schema.String),
+  duplicates: Schema.Literals(["keep", "drop"]),
+  rows: described(CountsJson, "Exact at the moment of the answer."),
+  waits_for: WaitsJson,
+  finishes_at: described(Schema.NullOr(TimeJson), "As far as is known now; null when unknown."),
+  created_at: TimeJson,
+  started_at: Schema.NullOr(TimeJson),
+  ended_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "Campaign" })
+
+const waitsJson = (waits: ReadonlyArray<CampaignWait> | null) =>
+  waits && waits.map(({ reason, until }) => ({ reason, until: instantOrNull(until) }))
+
+const campaignJson = (campaign: CampaignView): typeof CampaignJson.Type => ({
+  id: campaign.id,
+  mode: campaign.mode,
+  name: campaign.name,
+  state: campaign.state,
+  state_reason: campaign.stateReason,
+  text: campaign.text,
+  media: campaign.media && mediaJson(campaign.media),
+  from: campaign.from,
+  reference: campaignReference(campaign),
+  timezone: campaign.timezone,
+  send_at: instantOrNull(campaign.sendAt),
+  hours: campaign.hours && {
+    days: campaign.hours.days,
+    from: clockTime(campaign.hours.from),
+    until: clockTime(campaign.hours.until),
+  },
+  expires_at: instantOrNull(campaign.expiresAt),
+  quota_reserve: campaign.quotaReserve,
+  default_country_code: campaign.defaultCountryCode,
+  duplicates: campaign.duplicates,
+  rows: campaign.rows,
+  waits_for: waitsJson(campaign.waitsFor),
+  finishes_at: instantOrNull(campaign.finishesAt),
+  created_at: formatInstant(campaign.createdAt),
+  started_at: instantOrNull(campaign.startedAt),
+  ended_at: instantOrNull(campaign.endedAt),
+})
+
+const RowJson = Schema.Struct({
+  row: Schema.Int,
+  line: described(Schema.NullOr(Schema.Int), "Of the file; null unless from one."),
+  to: described(
+    Schema.NullOr(RequestedRecipientJson),
+    "As the row named it; null once its message was erased.",
+  ),
+  status: described(Schema.Literals(rowStatuses), "Its own, or its message's."),
+  text: described(
+    Schema.NullOr(Schema.String),
+    "As it would be sent or was sent; null when refused.",
+  ),
+  send_at: Schema.NullOr(TimeJson),
+  expires_at: Schema.NullOr(TimeJson),
+  message_id: Schema.NullOr(IdJson),
+  number_id: Schema.NullOr(IdJson),
+  taken_on_at: Schema.NullOr(TimeJson),
+  sent_at: Schema.NullOr(TimeJson),
+  delivered_at: Schema.NullOr(TimeJson),
+  read_at: Schema.NullOr(TimeJson),
+  error: described(
+    Schema.NullOr(
+      Schema.Struct({
+        code: Schema.String,
+        message: Schema.String,
+        field: Schema.NullOr(Schema.String),
+        row: described(Schema.NullOr(Schema.Int), "Of a duplicate: the first row with it."),
+      }),
+    ),
+    "Why it was refused or skipped, or why its message failed.",
+  ),
+}).annotate({ identifier: "CampaignRow" })
+
+const recipientJson = (to: RowRecipient): typeof RequestedRecipientJson.Type =>
+  "contactId" in to ? { contact_id: to.contactId } : to
+
+const rowJson = (row: CampaignRowView): typeof RowJson.Type => ({
+  row: row.row,
+  line: row.line,
+  to: row.to && recipientJson(row.to),
+  status: row.status,
+  text: row.text,
+  send_at: instantOrNull(row.sendAt),
+  expires_at: instantOrNull(row.expiresAt),
+  message_id: row.messageId,
+  number_id: row.numberId,
+  taken_on_at: instantOrNull(row.takenOnAt),
+  sent_at: instantOrNull(row.sentAt),
+  delivered_at: instantOrNull(row.deliveredAt),
+  read_at: instantOrNull(row.readAt),
+  error: row.problem && {
+    ...row.problem,
+    field: row.problem.field && writtenField(row.problem.field),
+  },
+})
+
+const AddedJson = Schema.Struct({
+  first_row: Schema.Int,
+  last_row: Schema.Int,
+  pending: described(Schema.Int, "Rows that can be sent."),
+  refused: described(Schema.Int, "Rows that cannot, and never stop the others."),
+  problems: described(Schema.Array(RowJson), "The first 100 refused ones."),
+}).annotate({ identifier: "CampaignRowsAdded" })
+
+const addedJson = (added: RowsAdded): typeof AddedJson.Type => ({
+  first_row: added.firstRow,
+  last_row: added.lastRow,
+  pending: added.pending,
+  refused: added.refused,
+  problems: added.problems.map(rowJson),
+})
+
+const ClearedJson = Schema.Struct({
+  deleted: described(Schema.Int, "How many."),
+}).annotate({ identifier: "CampaignRowsCleared" })
+
+const ForecastJson = Schema.Struct({
+  rows: described(Schema.Int, "Pending ones."),
+  allowance: Schema.Struct({
+    remaining: described(Schema.NullOr(Schema.Int), "Null for unlimited."),
+    missing: described(Schema.Int, "How many rows it is short of."),
+  }),
+  numbers: Schema.Array(
+    Schema.Struct({
+      number_id: IdJson,
+      usable: Schema.Boolean,
+      room: described(Schema.Int, "Now in its 24 hours, the reserve taken off."),
+      rows: described(Schema.Int, "Its share."),
+    }),
+  ),
+  starts_at: Schema.NullOr(TimeJson),
+  finishes_at: described(
+    Schema.NullOr(TimeJson),
+    "Null when the allowance is short, or no number is usable.",
+  ),
+  waits_for: WaitsJson,
+}).annotate({ identifier: "CampaignForecast" })
+
+const forecastJson = (forecast: CampaignForecast): typeof ForecastJson.Type => ({
+  rows: forecast.rows,
+  allowance: forecast.allowance,
+  numbers: forecast.numbers.map(({ numberId, room, rows, usable }) => ({
+    number_id: numberId,
+    usable,
+    room,
+    rows,
+  })),
+  starts_at: instantOrNull(forecast.startsAt),
+  finishes_at: instantOrNull(forecast.finishesAt),
+  waits_for: waitsJson(forecast.waitsFor),
+})
+
+const ResultsCsv = Schema.Unknown.annotate({ identifier: "CampaignResults" })
+
+// Examples
+
+const exampleInput = {
+  name: "Spring hours",
+  text: "Hello {name|there}, we open at {opens} from Monday.",
+  timezone: "Europe/London",
+  hours: { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", until: "18:00" },
+} as const
+
+const exampleCounts: typeof CountsJson.Type = {
+  total: 5000,
+  pending: 3987,
+  refused: 13,
+  skipped: 0,
+  queued: 8,
+  sent: 112,
+  delivered: 590,
+  read: 287,
+  failed: 3,
+  cancelled: 0,
+  expired: 0,
+}
+
+const exampleCampaign: typeof CampaignJson.Type = {
+  id: 7,
+  mode: "live",
+  name: "Spring hours",
+  state: "running",
+  state_reason: null,
+  text: exampleInput.text,
+  media: null,
+  from: null,
+  reference: "campaign-7",
+  timezone: "Europe/London",
+  send_at: null,
+  hours: { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", until: "18:00" },
+  expires_at: null,
+  quota_reserve: 200,
+  default_country_code: null,
+  duplicates: "keep",
+  rows: exampleCounts,
+  waits_for: [{ reason: "quota", until: "2030-02-01T09:00:00Z" }],
+  finishes_at: "2030-02-04T16:20:00Z",
+  created_at: "2030-01-31T07:00:00Z",
+  started_at: "2030-01-31T09:00:00Z",
+  ended_at: null,
+}
+
+const exampleDraft: typeof CampaignJson.Type = {
+  ...exampleCampaign,
+  state: "draft",
+  rows: {
+    ...exampleCounts,
+    total: 0,
+    pending: 0,
+    refused: 0,
+    queued: 0,
+    sent: 0,
+    delivered: 0,
+    read: 0,
+    failed: 0,
+  },
+  waits_for: null,
+  finishes_at: null,
+  started_at: null,
+}
+
+const exampleRow: typeof RowJson.Type = {
+  row: 17,
+  line: 18,
+  to: { phone: "+15550001234" },
+  status: "delivered",
+  text: "Hello Ada, we open at 8 from Monday.",
+  send_at: null,
+  expires_at: null,
+  message_id: 4712,
+  number_id: 12,
+  taken_on_at: "2030-01-31T09:00:00Z",
+  sent_at: "2030-01-31T09:00:05Z",
+  delivered_at: "2030-01-31T09:00:07Z",
+  read_at: null,
+  error: null,
+}
+
+const exampleRefused: typeof RowJson.Type = {
+  ...exampleRow,
+  row: 3,
+  line: 4,
+  status: "refused",
+  text: null,
+  message_id: null,
+  number_id: null,
+  taken_on_at: null,
+  sent_at: null,
+  delivered_at: null,
+  error: {
+    code: "placeholder_empty",
+    message: "A placeholder of the text has no value.",
+    field: "values.opens",
+    row: null,
+  },
+}
+
+const exampleResults =
+  "row,to,status,message_id,number_id,taken_on_at,sent_at,delivered_at,read_at,error_code,error_field,error_message\r\n17,+15550001234,delivered,4712,12,2030-01-31T09:00:00Z,2030-01-31T09:00:05Z,2030-01-31T09:00:07Z,,,,\r\n"
+
+// Routes
+
+const route = operatorRoute("Campaigns")
+
+const campaignsPath = `${workspacePath}/campaigns` as const
+const campaignPath = `${campaignsPath}/{campaign_id}` as const
+const rowsPath = `${campaignPath}/rows` as const
+
+const UploadParameters = Schema.Struct({
+  ...ModeParameter.fields,
+  to_column: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "Of a file: the column of the recipients. Default: `to`, else `phone`.",
+    }),
+  ),
+})
+
+const twice = refuse("validation_failed", {
+  field: "toColumn",
+  message: "to_column: must be given only once",
+})
+
+const toToColumn = ({ query: text }: IncomingRequest): Result.Result<string | null, Refusal> =>
+  Result.flatMap(parseQuery(text), (entries) => {
+    const [column = null, ...more] = entries.flatMap(([name, value]) =>
+      name === "to_column" ? value : [],
+    )
+    if (more.length > 0) return Result.fail(twice)
+    return Result.map(requireFitTexts({ toColumn: column }), () => column)
+  })
+
+/** Whose campaigns: those of a workspace, in the mode of the query. */
+const whose = (role: Role, workspaceId: WorkspaceId | undefined, incoming: IncomingRequest) =>
+  Effect.map(Effect.fromResult(parseMode(incoming)), (mode) => [role, workspaceId, mode] as const)
+
+/** The answer, with the header of a repeated one. */
+const repeatable = <A>(incoming: IncomingRequest, { answer, replayed }: Repeatable<A>): A => {
+  if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
+  return answer
+}
+
+const refusedInput: ReadonlyArray<Refused> = [
+  "text_required",
+  "text_too_long",
+  "invalid_template",
+  "invalid_datetime",
+  "invalid_timezone",
+  "time_in_past",
+  "number_not_found",
+  "media_not_found",
+  "invalid_media_url",
+]
+
+const missing: Refused = "campaign_not_found"
+
+/** Holds a place for a file that goes by, before its body is read. */
+const holdLocation = (workspaceId: WorkspaceId | undefined) =>
+  workspaceId === undefined
+    ? Effect.void
+    : Effect.flatMap(CampaignFiles, ({ enter }) => enter(workspaceId))
+
+const encoder = new TextEncoder()
+
+/** `start`, `pause` and `stop`, which take no body. */
+const moves = (["start", "pause", "stop"] as const).map((move) => {
+  const { about, refused, success, summary } = {
+    start: {
+      summary: "Start a campaign",
+      about: "It needs a pending row. Without `send_at` ahead it runs at once.",
+      success: "The running or scheduled campaign.",
+      refused: [
+        "campaign_started",
+        "campaign_ended",
+        "no_rows",
+        "time_in_past",
+        "number_not_found",
+        "account_disabled",
+        "demo_account",
+      ],
+    },
+    pause: {
+      summary: "Pause a campaign",
+      about:
+        "What waits in queues is held with it, and what a transport has in hands ends as it ends.",
+      success: "The paused campaign.",
+      refused: ["campaign_not_started", "campaign_ended"],
+    },
+    stop: {
+      summary: "Stop a campaign",
+      about:
+        "For good: pending rows are skipped, and waiting messages are cancelled, each with its event, before the answer.",
+      success: "The stopped campaign.",
+      refused: ["campaign_not_started", "campaign_ended"],
+    },
+  }[move] as { about: string; refused: ReadonlyArray<Refused>; success: string; summary: string }
+  return route(`POST ${campaignPath}/${move}`, {
+    id: `${move}Campaign`,
+    right: "send",
+    summary,
+    about: `${about} What is so already changes nothing.`,
+    parameters: ModeParameter,
+    success,
+    answer: jsonBody(CampaignJson, exampleCampaign),
+    refused: [missing, ...refused],
+    handler: Effect.fnUntraced(function* moveCampaign({ id, incoming, role }) {
+      const campaigns = yield* Campaigns
+      // Refusals name fields of the campaign.
+      incoming.source = "json"
+      const scope = yield* whose(role, id("id"), incoming)
+      return campaignJson(yield* campaigns[move](...scope, id("campaign_id")))
+    }),
+  })
+})
+
+export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
+  route(`POST ${campaignsPath}`, {
+    idempotent: true,
+    id: "createCampaign",
+    right: "send",
+    summary: "Make a campaign",
+    about: "A draft: add rows, look at what would be sent, and start it.",
+    parameters: ModeParameter,
+    request: json<CreateCampaign>()(CampaignBody, exampleInput),
+    status: 201,
+    success: "The draft.",
+    answer: jsonBody(CampaignJson, exampleDraft),
+    refused: [...refusedInput, "campaign_limit_reached"],
+    handler: Effect.fnUntraced(function* createCampaign({
+      id,
+      idempotency,
+      incoming,
+      request,
+      role,
+    }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      const created = yield* campaigns.create(...scope, request, idempotency)
+      return repeatable(incoming, answerJson(created, campaignJson))
+    }),
+  }),
+  route(`GET ${campaignsPath}`, {
+    id: "listCampaigns",
+    right: "read",
+    summary: "List campaigns",
+    about: "Newest first.",
+    parameters: ModeParameter,
+    request: query<ListCampaigns>()(CampaignQuery),
+    success: "A page of campaigns.",
+    answer: pageBody(CampaignJson, exampleCampaign),
+    handler: Effect.fnUntraced(function* listCampaigns({ id, incoming, request, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return pageJson(yield* campaigns.list(...scope, request), campaignJson)
+    }),
+  }),
+  route(`GET ${campaignPath}`, {
+    id: "getCampaign",
+    right: "read",
+    summary: "Read a campaign",
+    parameters: ModeParameter,
+    success: "The campaign.",
+    answer: jsonBody(CampaignJson, exampleCampaign),
+    refused: [missing],
+    handler: Effect.fnUntraced(function* getCampaign({ id, incoming, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return campaignJson(yield* campaigns.get(...scope, id("campaign_id")))
+    }),
+  }),
+  route(`PATCH ${campaignPath}`, {
+    id: "updateCampaign",
+    right: "send",
+    summary: "Change a campaign",
+    about:
+      "`text`, `media`, `timezone`, `default_country_code` and `duplicates` only without rows, `send_at` until it runs, the others until it ends. Rows that are taken on later follow them.",
+    parameters: ModeParameter,
+    request: json<ChangeCampaign>()(CampaignChangeBody, { quota_reserve: 500 }),
+    success: "The changed campaign.",
+    answer: jsonBody(CampaignJson, exampleCampaign),
+    refused: [missing, ...refusedInput, "campaign_has_rows", "campaign_started", "campaign_ended"],
+    handler: Effect.fnUntraced(function* updateCampaign({ id, incoming, request, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return campaignJson(yield* campaigns.update(...scope, id("campaign_id"), request))
+    }),
+  }),
+  route(`DELETE ${campaignPath}`, {
+    id: "deleteCampaign",
+    right: "send",
+    summary: "Delete a campaign",
+    about:
+      "Stops it first. Its messages stay, and its rows are erased by the next round of housekeeping.",
+    parameters: ModeParameter,
+    success: "Deleted.",
+    answer: jsonBody(DeletedJson, deleted(7)),
+    refused: [missing],
+    handler: Effect.fnUntraced(function* deleteCampaign({ id, incoming, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return deleted(yield* campaigns.remove(...scope, id("campaign_id")))
+    }),
+  }),
+  route(`POST ${rowsPath}`, {
+    idempotent: true,
+    id: "addCampaignRows",
+    right: "send",
+    summary: "Add rows to a draft",
+    about:
+      "As JSON, or a CSV file whose first line names the columns. Every row is checked; a refused one never stops the others. A file is taken whole or not at all.",
+    parameters: UploadParameters,
+    request: jsonOrFile(
+      RowsBody,
+      { rows: [{ to: { phone: "+15550001234" }, values: { name: "Ada", opens: "8" } }] },
+      maximumCampaignFileBytes,
+    ),
+    holds: ({ request }, workspaceId) =>
+      isMultipart(request.headers["content-type"]) ? holdLocation(workspaceId) : Effect.void,
+    status: 201,
+    success: "What was added.",
+    answer: jsonBody(AddedJson, {
+      first_row: 1,
+      last_row: 5000,
+      pending: 4987,
+      refused: 13,
+      problems: [exampleRefused],
+    }),
+    refused: [
+      missing,
+      "campaign_started",
+      "upload_in_progress",
+      "too_many_rows",
+      "column_not_found",
+      "invalid_csv",
+      "rate_limited",
+    ],
+    handler: Effect.fnUntraced(function* addCampaignRows({
+      id,
+      idempotency,
+      incoming,
+      request,
+      role,
+    }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      const toColumn = yield* Effect.fromResult(toToColumn(incoming))
+      const campaignId = id<CampaignId>("campaign_id")
+      if (request.kind === "json") {
+        const added = campaigns.addRows(...scope, campaignId, request.command, idempotency)
+        return repeatable(incoming, answerJson(yield* added, addedJson))
+      }
+      const content = Stream.mapError(
+        request.content.content,
+        (cause) => new StoreUnavailable({ operation: "media.spool", cause }),
+      )
+      const upload = { toColumn, content }
+      const added = campaigns.uploadRows(...scope, campaignId, upload, idempotency)
+      return repeatable(incoming, answerJson(yield* added, addedJson))
+    }),
+  }),
+  route(`DELETE ${rowsPath}`, {
+    id: "clearCampaignRows",
+    right: "send",
+    summary: "Delete a draft's rows",
+    parameters: ModeParameter,
+    success: "How many rows it had.",
+    answer: jsonBody(ClearedJson, { deleted: 5000 }),
+    refused: [missing, "campaign_started"],
+    handler: Effect.fnUntraced(function* clearCampaignRows({ id, incoming, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return { deleted: yield* campaigns.clearRows(...scope, id("campaign_id")) }
+    }),
+  }),
+  route(`GET ${rowsPath}`, {
+    id: "listCampaignRows",
+    right: "read",
+    summary: "List a campaign's rows",
+    about: "In the order of `row`, with what became of each.",
+    parameters: ModeParameter,
+    request: query<ListCampaignRows>()(CampaignRowQuery),
+    success: "A page of rows.",
+    answer: pageBody(RowJson, exampleRow),
+    refused: [missing, "invalid_phone"],
+    handler: Effect.fnUntraced(function* listCampaignRows({ id, incoming, request, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return pageJson(yield* campaigns.rows(...scope, id("campaign_id"), request), rowJson)
+    }),
+  }),
+  route(`GET ${rowsPath}/{row}`, {
+    id: "getCampaignRow",
+    right: "read",
+    summary: "Read a row",
+    parameters: ModeParameter,
+    success: "The row.",
+    answer: jsonBody(RowJson, exampleRow),
+    refused: [missing, "row_not_found"],
+    handler: Effect.fnUntraced(function* getCampaignRow({ id, incoming, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return rowJson(yield* campaigns.row(...scope, id("campaign_id"), id("row")))
+    }),
+  }),
+  route(`GET ${campaignPath}/results.csv`, {
+    id: "downloadCampaignResults",
+    right: "read",
+    summary: "Download a campaign's results",
+    about:
+      "A line for each row, in their order. A stream: a broken one ends without its last line.",
+    parameters: ModeParameter,
+    request: query<Pick<ListCampaignRows, "status">>()(CampaignResultsQuery),
+    success: "UTF-8 with a byte order mark, commas and CRLF.",
+    contentType: "text/csv",
+    answer: jsonBody(ResultsCsv, exampleResults),
+    refused: [missing, "rate_limited"],
+    handler: Effect.fnUntraced(function* downloadCampaignResults({ id, incoming, request, role }) {
+      const campaigns = yield* Campaigns
+      const files = yield* CampaignFiles
+      const scope = yield* whose(role, id("id"), incoming)
+      const campaignId = id<CampaignId>("campaign_id")
+      const workspaceId = id<WorkspaceId>("id")
+      return new StreamedAnswer(
+        "text/csv",
+        Effect.gen(function* openResults() {
+          if (workspaceId !== undefined) yield* files.enter(workspaceId)
+          const lines = yield* campaigns.results(...scope, campaignId, request)
+          incoming.answerHeaders["content-disposition"] =
+            `attachment; filename="campaign-${campaignId}.csv"`
+          incoming.answerHeaders["x-content-type-options"] = "nosniff"
+          return Stream.map(lines, (text) => encoder.encode(text))
+        }),
+      )
+    }),
+  }),
+  route(`GET ${campaignPath}/forecast`, {
+    id: "forecastCampaign",
+    right: "read",
+    summary: "See when a campaign would finish",
+    about: "From what is known now: hours, pacing and room of its numbers. Stores nothing.",
+    parameters: ModeParameter,
+    success: "The forecast.",
+    answer: jsonBody(ForecastJson, {
+      rows: 3987,
+      allowance: { remaining: 5000, missing: 0 },
+      numbers: [{ number_id: 12, usable: true, room: 788, rows: 3987 }],
+      starts_at: "2030-01-31T09:00:00Z",
+      finishes_at: "2030-02-04T16:20:00Z",
+      waits_for: [],
+    }),
+    refused: [missing],
+    handler: Effect.fnUntraced(function* forecastCampaign({ id, incoming, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return forecastJson(yield* campaigns.forecast(...scope, id("campaign_id")))
+    }),
+  }),
+  ...moves,
+  route(`POST ${campaignPath}/resume`, {
+    id: "resumeCampaign",
+    right: "send",
+    summary: "Resume a campaign",
+    about:
+      "What was held leaves in its order. After a restore of the store `from_row` names the first row that had not left: pending rows before it are skipped. What is so already changes nothing.",
+    parameters: ModeParameter,
+    request: optionalJson<JsonValue>()(ResumeBody, { from_row: 1021 }),
+    success: "The running or scheduled campaign.",
+    answer: jsonBody(CampaignJson, exampleCampaign),
+    refused: [missing, "campaign_not_started", "campaign_ended", "from_row_required"],
+    handler: Effect.fnUntraced(function* resumeCampaign({ id, incoming, request, role }) {
+      const campaigns = yield* Campaigns
+      const scope = yield* whose(role, id("id"), incoming)
+      return campaignJson(yield* campaigns.resume(...scope, id("campaign_id"), request))
+    }),
+  }),
+]
