@@ -104,6 +104,8 @@ lane as (
     where l.next_due is not null
       or l.paused_until = 'infinity'
       or l.disabled
+      -- Its message waits until the number is connected again.
+      or may_have_left(l)
   ) first
 ),
 delivery as (
