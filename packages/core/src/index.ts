@@ -623,7 +623,7 @@ export type {
 export {
   campaignReference,
   campaignStates,
-  endedStates,
+  hasCampaignEnded,
   fullQueue,
   maximumCampaignFileBytes,
   maximumCampaignRows,

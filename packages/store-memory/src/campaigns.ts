@@ -1,7 +1,7 @@
 /** `CampaignStore` in memory. */
 import {
   campaignStates,
-  endedStates,
+  hasCampaignEnded,
   fullQueue,
   isVisibleTo,
   pausedUntil,
@@ -59,8 +59,6 @@ const entryAt = (tables: Tables, id: CampaignId, revision: number): CampaignEntr
 
 const isIn = ({ mode, workspaceId }: CampaignScope, { campaign }: CampaignEntry): boolean =>
   campaign.workspaceId === workspaceId && campaign.mode === mode
-
-const isEnded = ({ state }: Pick<Campaign, "state">): boolean => endedStates.includes(state)
 
 /** Those that count, without rows of an upload that has not ended. */
 const getRows = ({ count, rows }: CampaignEntry): ReadonlyArray<RowEntry> =>
@@ -131,7 +129,7 @@ const passes = ({ code, phone, statuses }: RowFilter, row: CampaignRow): boolean
 const isPending = ({ row }: RowEntry): boolean => row.state === "pending"
 
 const getPending = (entry: CampaignEntry): ReadonlyArray<RowEntry> =>
-  isEnded(entry.campaign) ? [] : getRows(entry).filter(isPending)
+  hasCampaignEnded(entry.campaign) ? [] : getRows(entry).filter(isPending)
 
 /** Writes a row that no longer waits. */
 const settleRow = (one: RowEntry, to: Partial<NewCampaignRow>): void => {
@@ -185,7 +183,7 @@ const recordSteps = (
     const owner = tables.workspaces.get(input.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a campaign needs a workspace"))
     const open = owner.campaigns.filter(
-      (entry) => !entry.removed && isIn(input, entry) && !isEnded(entry.campaign),
+      (entry) => !entry.removed && isIn(input, entry) && !hasCampaignEnded(entry.campaign),
     )
     if (open.length >= max) return { _tag: "Full" }
     const { campaign } = tables.campaigns.insert((id) => {

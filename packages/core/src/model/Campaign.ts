@@ -40,8 +40,9 @@ export const campaignStates = [
 
 export type CampaignState = (typeof campaignStates)[number]
 
-/** States that no action leaves. */
-export const endedStates: ReadonlyArray<CampaignState> = ["done", "stopped"]
+/** Whether it is in a state that no action leaves. */
+export const hasCampaignEnded = ({ state }: { readonly state: CampaignState }): boolean =>
+  state === "done" || state === "stopped"
 
 export const pauseReasons = ["requested", "number_restricted", "no_numbers", "restored"] as const
 

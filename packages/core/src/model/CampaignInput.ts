@@ -3,9 +3,16 @@
  * is asked, or the problems (campaigns: 1 to 3). Then what a change may touch in which state, and
  * what holds for the settings that it leads to. Pure.
  */
+import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Result, Schema, SchemaIssue } from "effect"
 import { pastTime } from "./accept.ts"
-import { maximumCampaignRows, rowStatuses, campaignStates, weekdays } from "./Campaign.ts"
+import {
+  hasCampaignEnded,
+  maximumCampaignRows,
+  rowStatuses,
+  campaignStates,
+  weekdays,
+} from "./Campaign.ts"
 import type { Campaign, CampaignSettings, RowRecipient, SendingHours, Weekday } from "./Campaign.ts"
 import { parseTimeZone } from "./Cron.ts"
 import type { OutboundRule } from "./Egress.ts"
@@ -343,17 +350,21 @@ const rowFields = [
 type UpdateCode = "campaign_has_rows" | "campaign_started" | "campaign_ended"
 
 const fixedField = (
-  { startedAt, state }: Pick<Campaign, "state" | "startedAt">,
+  campaign: Pick<Campaign, "state" | "startedAt">,
   rows: number,
   overrides: Partial<CampaignSettings>,
 ): Refusal<UpdateCode> | undefined => {
   const checked = rowFields.find((name) => overrides[name] !== undefined)
   if (checked !== undefined && rows > 0) return refuse("campaign_has_rows", { field: checked })
-  if (overrides.sendAt !== undefined && (state === "running" || startedAt !== null)) {
+  if (
+    overrides.sendAt !== undefined &&
+    (campaign.state === "running" || campaign.startedAt !== null)
+  ) {
     return refuse("campaign_started", { field: "sendAt" })
   }
-  const isEnded = state === "done" || state === "stopped"
-  return isEnded && Object.keys(overrides).length > 0 ? refuse("campaign_ended") : undefined
+  return hasCampaignEnded(campaign) && Object.keys(overrides).length > 0
+    ? refuse("campaign_ended")
+    : undefined
 }
 
 /** The settings after a change, or why it may not be made; `rows`: how many the campaign has. */
@@ -394,16 +405,7 @@ const toSettings = (campaign: CampaignSettings): CampaignSettings => ({
 export const maximumValuesBytes = 8192
 
 /** How many bytes a text has in UTF-8. */
-export const utf8Length = (text: string): number => {
-  let bytes = 0
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    // Each half of a pair counts two.
-    if (unit < 0x80) bytes += 1
-    else bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 2 : 3
-  }
-  return bytes
-}
+export const utf8Length = (text: string): number => utf8ToBytes(text).length
 
 /** How many bytes a row's values have with their names. */
 export const valuesBytes = (values: Readonly<Record<string, string>>): number =>

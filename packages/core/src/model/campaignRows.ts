@@ -16,7 +16,7 @@ import { momentInZone } from "./Cron.ts"
 import type { TimeZone } from "./Cron.ts"
 import type { GivenRow } from "./CampaignInput.ts"
 import { codePointLength, isBlank } from "./Input.ts"
-import { isGroupName, parsePhone, parseUsername } from "./Recipient.ts"
+import { contactAddress, isGroupName, parsePhone, parseUsername } from "./Recipient.ts"
 import type { Phone } from "./Recipient.ts"
 import { maximumTextLength } from "./SendRequest.ts"
 import { parseTemplate, renderTemplate } from "./template.ts"
@@ -62,10 +62,10 @@ const addressed = (
       : Result.succeed({ to: { phone }, needs: "either", recipientKey: `phone:${phone}`, phone })
   }
   if ("username" in to) {
-    const target = parseUsername(to.username)?.target
-    if (target === undefined) return Result.fail(refusal("invalid_username", "to.username"))
-    const recipientKey =
-      target.kind === "id" ? `user:tg:${target.id}` : `user:@${target.name.toLowerCase()}`
+    if (parseUsername(to.username) === undefined) {
+      return Result.fail(refusal("invalid_username", "to.username"))
+    }
+    const recipientKey = `user:${contactAddress({ phone: null, username: to.username })}`
     return Result.succeed({ to, needs: "telegram", recipientKey, phone: null })
   }
   if ("group" in to) {

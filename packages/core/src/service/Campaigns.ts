@@ -18,7 +18,7 @@ import type { Code, Failure, StoreUnavailable } from "../model/Refusal.ts"
 import type { Mode, Role } from "../model/Workspace.ts"
 import type { Repeatable } from "./makeIdempotent.ts"
 
-/** Why no row is taken on now, in the order in which they are told (campaigns: 2). */
+/** Why no row is taken on now, in the order of the answer (campaigns: 2). */
 export const campaignWaitReasons = [
   "disabled",
   "demo",

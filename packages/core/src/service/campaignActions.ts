@@ -4,7 +4,7 @@
  * when the campaign changed meanwhile.
  */
 import { Clock, Effect, Result } from "effect"
-import { endedStates, rowsAtOnce } from "../model/Campaign.ts"
+import { hasCampaignEnded, rowsAtOnce } from "../model/Campaign.ts"
 import type { Campaign } from "../model/Campaign.ts"
 import { hoursAt } from "../model/hours.ts"
 import { eventId, Ids } from "../model/Ids.ts"
@@ -163,8 +163,9 @@ export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
       campaign: Campaign,
       now: number,
     ): Effect.fn.Return<Pick<CampaignView, "waitsFor" | "finishesAt">, StoreUnavailable> {
-      const isOver = endedStates.includes(campaign.state)
-      const check = isOver ? null : yield* campaigns.check(campaign.id, now, rowsAtOnce)
+      const check = hasCampaignEnded(campaign)
+        ? null
+        : yield* campaigns.check(campaign.id, now, rowsAtOnce)
       if (check === null) return { waitsFor: null, finishesAt: null }
       const { finishesAt, waitsFor } = yield* getForecast(work, check, now)
       return { waitsFor, finishesAt }

@@ -2,8 +2,7 @@
  * What a campaign waits for, and when it will be done (campaigns: 2 and 8): from what is known now,
  * without a write. Pure.
  */
-import { endedStates, refillQueue } from "../model/Campaign.ts"
-import type { Campaign } from "../model/Campaign.ts"
+import { hasCampaignEnded, refillQueue } from "../model/Campaign.ts"
 import type { NumberId } from "../model/Ids.ts"
 import { unpaced } from "../model/Pacing.ts"
 import type { Pacing } from "../model/Pacing.ts"
@@ -234,7 +233,7 @@ export const campaignForecast = (outlook: Outlook): CampaignForecast => {
     .map((desk) => ({ desk, sender: getSender(desk, outlook, start) }))
   const total = (instant: number) =>
     senders.reduce((sum, { sender }) => sum + sentUntil(sender, spanAt, instant, pending - sum), 0)
-  const canTell = senders.length > 0 && pending > 0 && !isEnded(campaign)
+  const canTell = senders.length > 0 && pending > 0 && !hasCampaignEnded(campaign)
   const finish = canTell
     ? firstMoment(start, start + horizonMillis, (instant) => total(instant) >= pending)
     : null
@@ -263,5 +262,3 @@ export const campaignForecast = (outlook: Outlook): CampaignForecast => {
     waitsFor: campaignWaits(outlook),
   }
 }
-
-const isEnded = ({ state }: Pick<Campaign, "state">): boolean => endedStates.includes(state)

@@ -1,7 +1,13 @@
 /** Makes the service of campaigns. */
 import { Clock, Effect, Layer, Option, Stream } from "effect"
 import { maximumOpenCampaigns, rowStatuses } from "../model/Campaign.ts"
-import type { Campaign, CampaignRow, CampaignSettings, RowCounts } from "../model/Campaign.ts"
+import type {
+  Campaign,
+  CampaignRow,
+  CampaignSettings,
+  NewCampaign,
+  RowCounts,
+} from "../model/Campaign.ts"
 import {
   campaignParser,
   decideUpdate,
@@ -49,7 +55,7 @@ const getDraft = (
   { mode, workspaceId }: CampaignScope,
   settings: CampaignSettings,
   now: number,
-): Omit<Campaign, "id" | "revision"> => ({
+): NewCampaign => ({
   ...settings,
   workspaceId,
   mode,
@@ -65,10 +71,10 @@ const getDraft = (
 })
 
 const makeWork = Effect.gen(function* makeWork() {
-  const { campaigns, messages, numbers } = yield* Store
+  const { campaigns, media, numbers } = yield* Store
   return {
     store: campaigns,
-    messages,
+    files: media,
     numbers,
     egress: yield* Egress,
     wakeUp: yield* WakeUp,
@@ -99,25 +105,14 @@ const requireNumbers = Effect.fnUntraced(function* requireNumbers(
 
 /** As POST /messages checks its file. */
 const requireMedia = Effect.fnUntraced(function* requireMedia(
-  { egress, messages }: Work,
+  { egress, files }: Work,
   { mode, workspaceId }: CampaignScope,
   media: CampaignSettings["media"],
-  now: number,
 ) {
   if (media === null) return
   if (media.mediaId !== null) {
-    const facts = yield* messages.loadAcceptance({
-      workspaceId,
-      mode,
-      now,
-      from: null,
-      phones: [],
-      contactIds: [],
-      mediaId: media.mediaId,
-      exactQuota: null,
-      idempotency: null,
-    })
-    if (facts.media === null) return yield* refuse("media_not_found", { field: "media.mediaId" })
+    const file = yield* files.get(workspaceId, mode, media.mediaId)
+    if (file === null) return yield* refuse("media_not_found", { field: "media.mediaId" })
   }
   if (media.url !== null && !(yield* egress.allows(media.url, workspaceId))) {
     return yield* refuse("invalid_media_url", { field: "media.url" })
@@ -149,7 +144,7 @@ const insert = Effect.fnUntraced(function* insert(
   const now = yield* Clock.currentTimeMillis
   yield* Effect.fromResult(refuseTimes(times, now))
   yield* requireNumbers(work, scope, settings.from)
-  yield* requireMedia(work, scope, settings.media, now)
+  yield* requireMedia(work, scope, settings.media)
   const draft = getDraft(scope, settings, now)
   const inserted = yield* work.store.insert(draft, maximumOpenCampaigns, idempotency)
   if (inserted._tag === "Inserted") return newView(inserted.campaign)
@@ -180,7 +175,7 @@ const update = Effect.fnUntraced(function* update(
     const settings = yield* Effect.fromResult(decided)
     if (Object.keys(change.settings).length === 0) return yield* readView(work, found)
     yield* requireNumbers(work, place.scope, change.settings.from ?? null)
-    yield* requireMedia(work, place.scope, change.settings.media ?? null, now)
+    yield* requireMedia(work, place.scope, change.settings.media ?? null)
     // What it waits for may be other things now.
     const lookAt = campaign.state === "draft" ? null : now
     const isChanged = yield* commitAndWake(

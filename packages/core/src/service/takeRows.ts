@@ -6,7 +6,7 @@
 import { Result } from "effect"
 import {
   campaignReference,
-  endedStates,
+  hasCampaignEnded,
   fullQueue,
   refillQueue,
   rowsAtOnce,
@@ -81,7 +81,7 @@ export const decideCheck = (
     if (hasNoNumbers(standing)) return moved("lose_numbers")
     if (campaign.sendAt === null || campaign.sendAt <= now) return moved("begin")
   }
-  if (campaign.state === "draft" || endedStates.includes(campaign.state)) return never
+  if (campaign.state === "draft" || hasCampaignEnded(campaign)) return never
   if (campaign.state !== "running") return { lookAt: instant, awaits: [] }
   if (pending === 0 && !hasWaiting) return moved("finish")
   if (hasNoNumbers(standing)) return moved("lose_numbers")
@@ -99,7 +99,7 @@ const never: NextCheck = { lookAt: null, awaits: [] }
 /** Whether pending rows have expired. */
 export const isExpiring = ({ campaign, nextExpiryAt, pending }: CampaignCheck, now: number) =>
   pending > 0 &&
-  !endedStates.includes(campaign.state) &&
+  !hasCampaignEnded(campaign) &&
   campaign.state !== "draft" &&
   [campaign.expiresAt, nextExpiryAt].some((instant) => instant !== null && instant <= now)
 

@@ -115,7 +115,7 @@ export interface CampaignNumber {
   readonly number: SendingNumber
   /** Null unless it is paused now; Infinity without an end. */
   readonly pausedUntil: number | null
-  /** Due messages that wait, whoever sent them, counted up to `fullQueue`. */
+  /** Due messages that wait, of any sender, counted up to `fullQueue`. */
   readonly waiting: number
   /** When it became restricted or banned; null unless it is. */
   readonly restrictedSince: number | null
