@@ -23,7 +23,7 @@ const counts: Readonly<Record<string, number>> = {
   "apps/simulation": 19,
   "apps/worker": 7,
   "packages/client": 11,
-  "packages/core": 76,
+  "packages/core": 75,
   "packages/dashboard": 12,
   "packages/emulator": 1,
   "packages/http": 48,

@@ -20,7 +20,7 @@ import { toConnection } from "../store/NumberStore.ts"
 import type { ConnectionFacts } from "../store/NumberStore.ts"
 import { pausedUntil } from "../model/SendingNumber.ts"
 import type { ConnectionReason } from "../model/SendingNumber.ts"
-import { commitAndWake, WakeUp } from "../store/DueWork.ts"
+import { commitAndWake, sendingWork, WakeUp } from "../store/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../model/Recipient.ts"
 import type { Phone } from "../model/Recipient.ts"
 import { judgeClaim } from "../model/Idempotency.ts"
@@ -37,6 +37,8 @@ import {
 import type { CursorPage, ListPage, PageQuery } from "../model/Page.ts"
 import { boundMillis, RealTime, sleep } from "../model/Time.ts"
 import type { Moment } from "../model/Time.ts"
+import { makeEndings } from "./makeEndings.ts"
+import type { Endings } from "./makeEndings.ts"
 import { WorkGate } from "./Readiness.ts"
 import {
   asAccepted,
@@ -167,7 +169,7 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
     }),
     /** Wakes the loops that a committed acceptance concerns. */
     wake: Effect.fnUntraced(function* wake({ messages, mode }: Acceptance) {
-      yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
+      yield* wakeUp.wake(sendingWork(mode))
       if (messages.some(({ expiresAt }) => expiresAt !== null)) yield* wakeUp.wake("expiry")
     }),
   }
@@ -344,6 +346,7 @@ interface Sending {
   readonly acceptor: Effect.Success<typeof makeAcceptor>
   readonly link: MediaLink
   readonly markMissing: ReturnType<typeof markMissingFiles>
+  readonly endings: Endings
   readonly testSends: ReturnType<typeof makeBulkhead<WorkspaceId>>
   readonly testBatches: ReturnType<typeof makeBulkhead<WorkspaceId>>
 }
@@ -673,14 +676,14 @@ const decideCancels = Effect.fnUntraced(function* decideCancels(
   sending: Sending,
   found: ReadonlyArray<FoundMessage>,
 ) {
-  const { gate, ids, link, markMissing } = sending
+  const { endings, gate } = sending
   const now = yield* Clock.currentTimeMillis
-  const waiting = found.filter(({ inFlight, message }) => message.state === "waiting" && !inFlight)
-  const shown = yield* markMissing(waiting.map(({ message }) => message))
-  return shown.flatMap((message) => {
+  const waiting = found.flatMap(({ inFlight, message }) =>
+    message.state === "waiting" && !inFlight ? message : [],
+  )
+  return yield* endings(waiting, now, (message) => {
     const over = hasExpired(message, now) && !gate.causes().has("clock")
-    const trigger = over ? "expire" : "cancel"
-    return endMessage(message, { trigger }, eventId(ids, now), now, link) ?? []
+    return { trigger: over ? "expire" : "cancel" }
   })
 })
 
@@ -794,6 +797,7 @@ export class Messages extends Context.Service<
         acceptor: yield* makeAcceptor,
         link: (yield* MediaLinks).link,
         markMissing: markMissingFiles((yield* Store).media),
+        endings: yield* makeEndings,
         testSends: makeBulkhead(sharedLimits.testSends),
         testBatches: makeBulkhead(sharedLimits.testBatches),
       }

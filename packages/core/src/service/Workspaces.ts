@@ -2,11 +2,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../model/Refusal.ts"
 import type { Failure, StoreUnavailable } from "../model/Refusal.ts"
-import { endMessage } from "../model/MessageChange.ts"
-import { eventId, Ids } from "../model/Ids.ts"
 import type { WorkspaceId } from "../model/Ids.ts"
 import { claimantsWithoutKey, dayMillis } from "../model/Auth.ts"
-import { markMissingFiles, MediaLinks } from "../model/Media.ts"
 import { commitAndWake, WakeUp } from "../store/DueWork.ts"
 import { answerRetentionMillis } from "../model/Idempotency.ts"
 import { described, inputDecoder, integerBetween, nameUpTo } from "../model/Input.ts"
@@ -22,6 +19,7 @@ import type {
   WorkspaceChange,
 } from "../store/WorkspaceStore.ts"
 import { Store } from "../store/Store.ts"
+import { makeEndings } from "./makeEndings.ts"
 
 // Messages that can no longer be sent: their number was removed or their workspace deleted. They
 // are cancelled, each with its event (contract: Message status). The removal does it before it
@@ -33,17 +31,13 @@ const batch = 500
 /** Makes what cancels them. */
 export const makeOrphaned = Effect.gen(function* makeOrphaned() {
   const store = (yield* Store).messages
-  const ids = yield* Ids
+  const endings = yield* makeEndings
   const wakeUp = yield* WakeUp
-  const { link } = yield* MediaLinks
-  const markMissing = markMissingFiles((yield* Store).media)
   /** Cancels one batch; returns how many it cancelled. */
   const cancelSome = Effect.gen(function* cancelSome() {
-    const messages = yield* markMissing(yield* store.orphaned(batch))
+    const messages = yield* store.orphaned(batch)
     const now = yield* Clock.currentTimeMillis
-    const changes = messages.flatMap(
-      (message) => endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
-    )
+    const changes = yield* endings(messages, now, () => ({ trigger: "cancel" }))
     return changes.length === 0 ? 0 : (yield* store.end(changes, { passesOver: true })).size
   })
   /**

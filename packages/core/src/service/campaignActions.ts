@@ -7,12 +7,8 @@ import { Clock, Effect, Result } from "effect"
 import { hasCampaignEnded, rowsAtOnce } from "../model/Campaign.ts"
 import type { Campaign } from "../model/Campaign.ts"
 import { hoursAt } from "../model/hours.ts"
-import { eventId, Ids } from "../model/Ids.ts"
 import type { CampaignId } from "../model/Ids.ts"
-import { markMissingFiles, MediaLinks } from "../model/Media.ts"
-import type { MediaLink } from "../model/Media.ts"
 import { hasExpired } from "../model/Message.ts"
-import { endMessage } from "../model/MessageChange.ts"
 import { refuse } from "../model/Refusal.ts"
 import type { Code, Failure, Refusal, StoreUnavailable } from "../model/Refusal.ts"
 import type {
@@ -21,7 +17,7 @@ import type {
   CampaignScope,
   CampaignStore,
 } from "../store/CampaignStore.ts"
-import { commitAndWake, WakeUp } from "../store/DueWork.ts"
+import { commitAndWake, sendingWork, WakeUp } from "../store/DueWork.ts"
 import type { MessageStore } from "../store/MessageStore.ts"
 import { Store } from "../store/Store.ts"
 import type { CampaignForecast, CampaignView } from "./Campaigns.ts"
@@ -29,6 +25,8 @@ import { campaignForecast } from "./campaignOutlook.ts"
 import { campaignMove, decideResume, decideStart, removal } from "./campaignStates.ts"
 import type { CampaignStanding } from "./campaignStates.ts"
 import { loadTakeFacts } from "./loadCampaign.ts"
+import { makeEndings } from "./makeEndings.ts"
+import type { Endings } from "./makeEndings.ts"
 import { makeAcceptor } from "./Messages.ts"
 
 /** Messages that one commit cancels at most, so that no lock is held for long. */
@@ -42,9 +40,7 @@ interface Work {
   readonly campaigns: CampaignStore
   readonly messages: MessageStore
   readonly wakeUp: WakeUp["Service"]
-  readonly ids: Ids["Service"]
-  readonly link: MediaLink
-  readonly markMissing: ReturnType<typeof markMissingFiles>
+  readonly endings: Endings
   readonly acceptor: Effect.Success<typeof makeAcceptor>
 }
 
@@ -77,10 +73,9 @@ const act = Effect.fnUntraced(function* act<C extends Code>(
     const standing = { campaign, now, isOpen, numbers, pending, workspace }
     const move = yield* Effect.fromResult(decide(standing))
     if (move === null) return null
-    const released = campaign.mode === "test" ? "test_messages" : "lanes"
     const wake = Effect.andThen(
       wakeUp.wake("campaigns"),
-      move.messages === "release" ? wakeUp.wake(released) : Effect.void,
+      move.messages === "release" ? wakeUp.wake(sendingWork(campaign.mode)) : Effect.void,
     )
     if (yield* commitAndWake(campaigns.move(move), wake)) return move
   }
@@ -88,15 +83,14 @@ const act = Effect.fnUntraced(function* act<C extends Code>(
 
 /** What a transport has in hands ends as it ends. */
 const cancelSome = Effect.fnUntraced(function* cancelSome(
-  { campaigns, ids, link, markMissing, messages, wakeUp }: Work,
+  { campaigns, endings, messages, wakeUp }: Work,
   id: CampaignId,
 ): Effect.fn.Return<number, StoreUnavailable> {
-  const waiting = yield* markMissing(yield* campaigns.waiting(id, cancelledAtOnce))
+  const waiting = yield* campaigns.waiting(id, cancelledAtOnce)
   const now = yield* Clock.currentTimeMillis
-  const changes = waiting.flatMap((message) => {
-    const trigger = hasExpired(message, now) ? "expire" : "cancel"
-    return endMessage(message, { trigger }, eventId(ids, now), now, link) ?? []
-  })
+  const changes = yield* endings(waiting, now, (message) => ({
+    trigger: hasExpired(message, now) ? "expire" : "cancel",
+  }))
   if (changes.length === 0) return 0
   // The number's limits may hold back these messages but not the next ones.
   return (yield* commitAndWake(messages.end(changes), wakeUp.wake("lanes"))).size
@@ -129,14 +123,12 @@ const getForecast = Effect.fnUntraced(function* getForecast(
 })
 
 export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
-  const { campaigns, media, messages } = yield* Store
+  const { campaigns, messages } = yield* Store
   const work: Work = {
     campaigns,
     messages,
     wakeUp: yield* WakeUp,
-    ids: yield* Ids,
-    link: (yield* MediaLinks).link,
-    markMissing: markMissingFiles(media),
+    endings: yield* makeEndings,
     acceptor: yield* makeAcceptor,
   }
   return {

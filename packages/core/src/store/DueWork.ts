@@ -10,6 +10,7 @@ import type { NumberId } from "../model/Ids.ts"
 import { sharedLimits } from "../model/Bulkhead.ts"
 import type { Capacity, SaturatedTenants } from "../model/Bulkhead.ts"
 import type { Owned } from "../model/Shards.ts"
+import type { Mode } from "../model/Workspace.ts"
 
 /** The worker's loops, by the kind of work they look for. */
 export const kindsOfWork = [
@@ -25,6 +26,9 @@ export const kindsOfWork = [
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
+
+/** The work that sends messages of a mode. */
+export const sendingWork = (mode: Mode): Work => (mode === "test" ? "test_messages" : "lanes")
 
 /**
  * Kinds of work with a limit on how much a worker holds at once, in all and of one workspace.

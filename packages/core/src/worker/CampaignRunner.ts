@@ -13,7 +13,8 @@ import { hoursAt } from "../model/hours.ts"
 import { loadTakeFacts } from "../service/loadCampaign.ts"
 import { decideCheck, isExpiring, rowsLookedAt, takeRows } from "../service/takeRows.ts"
 import type { CampaignCheck, CampaignStore, NextCheck } from "../store/CampaignStore.ts"
-import { commitAndWake, WakeUp } from "../store/DueWork.ts"
+import { commitAndWake, sendingWork, WakeUp } from "../store/DueWork.ts"
+import { makeDueRound } from "./DueRounds.ts"
 import { runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
 
@@ -33,8 +34,6 @@ interface Runner {
   readonly store: CampaignStore
   readonly acceptor: Effect.Success<typeof makeAcceptor>
   readonly wakeUp: WakeUp["Service"]
-  /** Blocked campaigns, which wait until the others are done. */
-  putOff: ReadonlySet<CampaignId>
 }
 
 const read = Effect.fnUntraced(function* read(
@@ -95,7 +94,7 @@ const lookOnce = Effect.fnUntraced(function* lookOnce(
   if ("awaits" in found) {
     return yield* Effect.as(store.putOff(id, campaign.revision, found, now), null)
   }
-  const release = wakeUp.wake(campaign.mode === "test" ? "test_messages" : "lanes")
+  const release = wakeUp.wake(sendingWork(campaign.mode))
   yield* commitAndWake(store.move(found), found.messages === "release" ? release : Effect.void)
   return "again"
 })
@@ -113,19 +112,6 @@ const lookAt = Effect.fnUntraced(function* lookAt(
   return left === "blockedByLock"
 })
 
-const checkDue = Effect.fnUntraced(function* checkDue(runner: Runner) {
-  const now = yield* Clock.currentTimeMillis
-  const due = yield* runner.store.due(now, batch + runner.putOff.size)
-  const others = due.filter((id) => !runner.putOff.has(id))
-  const isAgain = others.length === 0
-  const campaignIds = (isAgain ? due : others).slice(0, batch)
-  const blockedByLock = new Set<NumberId>()
-  // One at a time: campaigns that share a number must not fill its queue twice.
-  const late = yield* Effect.filter(campaignIds, (id) => lookAt(runner, id, blockedByLock))
-  runner.putOff = new Set([...(isAgain ? [] : runner.putOff), ...late])
-  return campaignIds.length - late.length
-})
-
 /**
  * The loop; `runOnce` looks at due campaigns, one batch at most, and returns how many it completed.
  */
@@ -134,10 +120,16 @@ export const makeCampaignRunner = Effect.gen(function* makeCampaignRunner() {
     store: (yield* Store).campaigns,
     acceptor: yield* makeAcceptor,
     wakeUp: yield* WakeUp,
-    putOff: new Set(),
   }
   const context = yield* Effect.context<WakeUp | Store>()
-  const runOnce = checkDue(runner)
+  const runOnce = makeDueRound<CampaignId, CampaignId, StoreUnavailable>({
+    due: (limit) => Effect.flatMap(Clock.currentTimeMillis, (now) => runner.store.due(now, limit)),
+    toId: (id) => id,
+    run: (id, blockedByLock) => lookAt(runner, id, blockedByLock),
+    batch,
+    // Campaigns that share a number must not fill its queue twice.
+    atOnce: 1,
+  })
   return {
     runOnce,
     run: runLoop({

@@ -59,6 +59,7 @@ import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
 import type { OutgoingMedia, SendOutcome, Transport } from "../store/Transport.ts"
 import { makeLeasedLoop, runLoop } from "./LeaseLoop.ts"
+import { makeEndings } from "../service/makeEndings.ts"
 import { Store } from "../store/Store.ts"
 
 // Opens media for sending: a stored file directly, a link through the guarded egress into a spooled
@@ -633,17 +634,12 @@ const makeEndingLoop = (
 ) =>
   Effect.gen(function* makeLoop() {
     const store = (yield* Store).messages
-    const ids = yield* Ids
-    const { link } = yield* MediaLinks
-    const markMissing = markMissingFiles((yield* Store).media)
+    const endings = yield* makeEndings
     const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | Store>()
     const runOnce = Effect.gen(function* runOnce() {
       const now = yield* Clock.currentTimeMillis
-      const messages = yield* markMissing(yield* due(store, now))
-      const changes = messages.flatMap(
-        (message) => endMessage(message, toEnding(message), eventId(ids, now), now, link) ?? [],
-      )
+      const changes = yield* endings(yield* due(store, now), now, toEnding)
       if (changes.length === 0) return 0
       const ended = yield* store.end(changes, { passesOver: true })
       // The number's limits may have held back the expired message but not the next one.

@@ -14,6 +14,7 @@ import { WakeUp } from "../store/DueWork.ts"
 import { decideRun } from "../service/decideRun.ts"
 import { planRun } from "../model/Reminder.ts"
 import type { ReminderStore, DueReminder } from "../model/Reminder.ts"
+import { makeDueRound } from "./DueRounds.ts"
 import { runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
 
@@ -32,8 +33,6 @@ type Left = BrokenGuard | "blockedByLock" | null
 interface Runner {
   readonly store: ReminderStore
   readonly acceptor: Effect.Success<typeof makeAcceptor>
-  /** Blocked runs, which wait until the others are done. */
-  putOff: ReadonlySet<ReminderId>
 }
 
 /** Loads, decides and commits, unless its number is known to be blocked. */
@@ -90,32 +89,20 @@ const runReminder = Effect.fnUntraced(function* runReminder(
   return left === "blockedByLock"
 })
 
-const runDue = Effect.fnUntraced(function* runDue(runner: Runner) {
-  const due = yield* runner.store.due(yield* Clock.currentTimeMillis, batch + runner.putOff.size)
-  const others = due.filter(({ reminder }) => !runner.putOff.has(reminder.id))
-  const isAgain = others.length === 0
-  const selected = (isAgain ? due : others).slice(0, batch)
-  const blockedByLock = new Set<NumberId>()
-  const late = yield* Effect.filter(selected, (one) => runReminder(runner, one, blockedByLock), {
-    // Each blocked run holds a connection while it waits.
-    concurrency: isAgain ? 1 : atOnce,
-  })
-  runner.putOff = new Set([
-    ...(isAgain ? [] : runner.putOff),
-    ...late.map(({ reminder }) => reminder.id),
-  ])
-  return selected.length - late.length
-})
-
 /** The loop; `runOnce` runs due reminders, one batch at most, and returns how many it completed. */
 export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
   const runner: Runner = {
     store: (yield* Store).reminders,
     acceptor: yield* makeAcceptor,
-    putOff: new Set(),
   }
   const context = yield* Effect.context<WakeUp | Store>()
-  const runOnce = runDue(runner)
+  const runOnce = makeDueRound<DueReminder, ReminderId, StoreUnavailable>({
+    due: (limit) => Effect.flatMap(Clock.currentTimeMillis, (now) => runner.store.due(now, limit)),
+    toId: ({ reminder }) => reminder.id,
+    run: (due, blockedByLock) => runReminder(runner, due, blockedByLock),
+    batch,
+    atOnce,
+  })
   return {
     runOnce,
     run: runLoop({
