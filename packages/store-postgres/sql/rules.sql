@@ -827,10 +827,15 @@ returns timestamptz
 language sql immutable parallel safe
 return case when c.woken_at >= looked_at then c.look_at else look_at end;
 
+-- Whether a campaign is in a state that no action leaves.
+create function has_campaign_ended(c campaigns) returns boolean
+language sql immutable parallel safe
+return c.state in ('done', 'stopped');
+
 -- Pending rows that count: an ended campaign takes none on.
 create function pending_rows(c campaigns) returns integer
 language sql immutable parallel safe
-return case when c.state in ('done', 'stopped') then 0 else c.pending end;
+return case when has_campaign_ended(c) then 0 else c.pending end;
 
 ---------------------------------------------------------------------------- number checks
 

@@ -62,7 +62,7 @@ begin
   perform
   from campaigns c
   where c.removed_at is null
-    and c.state not in ('done', 'stopped')
+    and not has_campaign_ended(c)
   order by c.id
   for no key update;
   perform
@@ -115,7 +115,7 @@ begin
     awaits = '{}',
     revision = c.revision + 1
   where c.removed_at is null
-    and c.state not in ('done', 'stopped')
+    and not has_campaign_ended(c)
     and c.state <> 'draft';
 
   update reminders r

@@ -17,7 +17,7 @@ begin
   into v_campaign
   from campaigns c
   where c.id = p_id
-    and c.state not in ('done', 'stopped')
+    and not has_campaign_ended(c)
     and c.removed_at is null
   for no key update;
   if not found then

@@ -56,7 +56,7 @@ begin
     where c.workspace_id = p_workspace_id
       and c.mode = p_mode
       and c.removed_at is null
-      and c.state not in ('done', 'stopped')
+      and not has_campaign_ended(c)
   ) then
     return query select null::bigint, 'full';
     return;

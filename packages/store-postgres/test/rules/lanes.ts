@@ -1,6 +1,8 @@
 /** The rules of lanes, and of the number checks that lanes hold up. */
 import type { Vitest } from "@effect/vitest"
 import {
+  campaignStates,
+  hasCampaignEnded,
   canBeAsked,
   checkAfter,
   checkResultStatuses,
@@ -462,6 +464,17 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           core: restrictedSince({ status, changed: { at, reason }, pauses, restrictedAt }, now),
         }
       }),
+    }),
+  )
+
+  it.effect("whether a campaign has ended", () =>
+    compare("ended_campaign", {
+      rows: { c: "campaigns" },
+      sql: "has_campaign_ended(c)",
+      draw: Effect.map(draw.from(campaignStates), (state) => ({
+        facts: { c: { state } },
+        core: hasCampaignEnded({ state }),
+      })),
     }),
   )
 
