@@ -102,8 +102,8 @@ export const makeRequester = (
     if (request.json !== undefined) headers["content-type"] = "application/json"
     const body = request.json === undefined ? undefined : jsonText(request.json)
     const usual = request.file === undefined ? (connection.timeoutMillis ?? 30_000) : 300_000
-    const input = [connection.signal, options.signal].filter((each) => each !== undefined)
-    const signal = input.length > 1 ? AbortSignal.any(input) : input[0]
+    const signals = [connection.signal, options.signal].filter((each) => each !== undefined)
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
     const timeoutMillis = options.timeoutMillis ?? usual
     if (!isTimeout(timeoutMillis)) throw rejectedLocally(wrongTimeout, "timeoutMillis")
     for (let repeats = 0; ; repeats++) {
@@ -141,7 +141,7 @@ export const makeOpenEvents = (
   const origin = toOrigin(connection.url)
   const { fetch = globalThis.fetch } = connection
   return async (path, lastEventId, signal) => {
-    const input = [connection.signal, signal].filter((each) => each !== undefined)
+    const signals = [connection.signal, signal].filter((each) => each !== undefined)
     const response = await fetch(origin + path, {
       method: "GET",
       redirect: "manual",
@@ -151,7 +151,7 @@ export const makeOpenEvents = (
         accept: "text/event-stream",
         ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
       },
-      ...(input.length === 0 ? {} : { signal: AbortSignal.any(input) }),
+      ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
     }).catch((error: unknown) => {
       signal?.throwIfAborted()
       connection.signal?.throwIfAborted()
@@ -251,9 +251,9 @@ const jsonText = (body: unknown): string => {
 }
 
 const queryText = (query: RequestSpec["query"] = {}): string => {
-  const input = Object.entries(query).filter(([, value]) => value !== undefined)
+  const parameters = Object.entries(query).filter(([, value]) => value !== undefined)
   // One parameter carries several values, separated by commas.
-  const pairs = input.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+  const pairs = parameters.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`
 }
 

@@ -10,10 +10,10 @@ export const node = (
   attrs: Readonly<Record<string, string | undefined>> = {},
   content?: BinaryNode["content"],
 ): BinaryNode => {
-  const input = Object.entries(attrs).filter(
+  const present = Object.entries(attrs).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  const bare = { tag, attrs: Object.fromEntries(input) }
+  const bare = { tag, attrs: Object.fromEntries(present) }
   return content === undefined ? bare : { ...bare, content }
 }
 

@@ -371,13 +371,13 @@ export const messageCommands = [
     },
     arguments: { ids: any(count("ID", "The messages; instead of filters.")) },
     run: async ({ ids, mode, workspace: inside, ...filter }, { operator, output }) => {
-      const input = Object.entries(filter).filter(([, value]) => value !== undefined)
-      if (ids.length > 0 === input.length > 0) throw usageError("give message ids or filters")
+      const filters = Object.entries(filter).filter(([, value]) => value !== undefined)
+      if (ids.length > 0 === filters.length > 0) throw usageError("give message ids or filters")
       if (ids.length > 0 && mode !== undefined) throw usageError("--mode is for filters")
       const body =
         ids.length > 0
           ? { ids: [...ids] }
-          : { filter: Object.fromEntries(input), ...(mode === undefined ? {} : { mode }) }
+          : { filter: Object.fromEntries(filters), ...(mode === undefined ? {} : { mode }) }
       while (true) {
         const done = await operator().messages.cancelMany(inside, body)
         output.one(done)

@@ -604,8 +604,10 @@ const maximumFileNameLength = 255
 
 /** The last path segment, without control characters and outer white space; may be empty. */
 const fileNameIn = (text: string): string => {
-  const path = text.toWellFormed()
-  const last = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
+  const wellFormed = text.toWellFormed()
+  const last = wellFormed.slice(
+    Math.max(wellFormed.lastIndexOf("/"), wellFormed.lastIndexOf("\\")) + 1,
+  )
   return last.replaceAll(/\p{Cc}/gu, "").trim()
 }
 

@@ -190,14 +190,14 @@ const deal = (
 
 /** How many shards each holder gives away to make up what free shards do not cover. */
 const givenBy = (holders: ReadonlyArray<Owner>, free: number, me: WorkerId): number => {
-  let requested = -free
-  for (const { held, target } of holders) requested += Math.max(0, target - held.length)
+  let missing = -free
+  for (const { held, target } of holders) missing += Math.max(0, target - held.length)
   for (const { held, id, target } of holders.toSorted(
     (a, b) => b.held.length - b.target - (a.held.length - a.target) || byId(a, b),
   )) {
-    const count = Math.max(0, Math.min(held.length - target, requested))
+    const count = Math.max(0, Math.min(held.length - target, missing))
     if (id === me) return count
-    requested -= count
+    missing -= count
   }
   return 0
 }

@@ -554,9 +554,9 @@ const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string
 /** Parses a token; the caller checks its signature. */
 const readToken = (token: string): Meaning | undefined => {
   const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
-  const [, number = "", instant = "", nonce = ""] = match ?? []
+  const [, number = "", ending = "", nonce = ""] = match ?? []
   const numberId = Number.parseInt(number, 36)
-  const expires = Number.parseInt(instant, 36)
+  const expires = Number.parseInt(ending, 36)
   return Number.isSafeInteger(numberId) && Number.isSafeInteger(expires)
     ? { numberId: numberId as NumberId, expires, nonce }
     : undefined

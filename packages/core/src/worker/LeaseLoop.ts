@@ -453,8 +453,8 @@ const claimWith = <Claimed, Result>(
       const { leased, shared } = loop
       let room = alone ? leased.capacity.whole : 0
       for (const count of shared.shares.values()) room -= count
-      const iteration = leased.turns?.most ?? 1
-      return leaseQuery(leased, limit, Math.max(0, room), shared.shares, iteration).pipe(
+      const turnSize = leased.turns?.most ?? 1
+      return leaseQuery(leased, limit, Math.max(0, room), shared.shares, turnSize).pipe(
         Effect.flatMap((query) =>
           Effect.flatMap(claim(query), (claimed) =>
             Effect.map(stillLeased(leased, claimed, query.leaseUntil), (left) =>

@@ -202,7 +202,7 @@ describe("a change of a campaign", () => {
 describe("rows of a call", () => {
   it("are read whatever their texts mean", () => {
     const rows = [
-      { to: { phone: "nobody" }, sendAt: "tomorrow", expiresAt: new Date(0) },
+      { to: { phone: "unknown" }, sendAt: "tomorrow", expiresAt: new Date(0) },
       { to: { contactId: 4 }, values: { name: "Ann", send_at: "x" } },
     ]
     assert.deepStrictEqual(
@@ -210,7 +210,7 @@ describe("rows of a call", () => {
       Result.succeed([
         {
           line: null,
-          to: { phone: "nobody" },
+          to: { phone: "unknown" },
           values: {},
           sendAt: "tomorrow",
           expiresAt: "1970-01-01T00:00:00.000Z",

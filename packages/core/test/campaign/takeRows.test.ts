@@ -68,9 +68,9 @@ describe("a look that takes rows on", () => {
   it.effect("uses WhatsApp first, Telegram only where no WhatsApp number is usable", () =>
     Effect.sync(() => {
       const telegram: Standing = { platform: "telegram" }
-      const args = [aRow(1), rowTo(2, { username: "@jane_doe" }, "telegram")]
+      const due = [aRow(1), rowTo(2, { username: "@jane_doe" }, "telegram")]
       const of = (numbers: ReadonlyArray<Standing>) =>
-        shares(takeRows(aTake({ rows: args, numbers })))
+        shares(takeRows(aTake({ rows: due, numbers })))
       assert.deepStrictEqual<unknown>(of([{}, telegram]), { 1: [1], 2: [2] })
       assert.deepStrictEqual<unknown>(of([{ waiting: 20 }, telegram]), { 2: [2] })
       assert.deepStrictEqual<unknown>(of([{ pausedUntil: now + 5 }, telegram]), { 2: [1, 2] })
@@ -80,8 +80,8 @@ describe("a look that takes rows on", () => {
 
   it.effect("takes no row whose text has become another", () =>
     Effect.sync(() => {
-      const args = [aRow(1, { values: {} }), aRow(2)]
-      const taking = takeRows(aTake({ rows: args }))
+      const due = [aRow(1, { values: {} }), aRow(2)]
+      const taking = takeRows(aTake({ rows: due }))
       assert.deepStrictEqual<unknown>(refusals(taking), [[1, "placeholder_empty", "values.name"]])
       assert.deepStrictEqual<unknown>(shares(taking), { 1: [2] })
       const blank = { text: "{gone|}" }
@@ -94,13 +94,13 @@ describe("a look that takes rows on", () => {
 
   it.effect("refuses a row alone, with the code of a send", () =>
     Effect.sync(() => {
-      const args = [
+      const due = [
         rowTo(1, { contactId: 99 }),
         aRow(2),
         rowTo(3, { username: "@jane_doe" }, "telegram"),
         rowTo(4, { contactId: 61 }),
       ]
-      const taking = takeRows(aTake({ rows: args }))
+      const taking = takeRows(aTake({ rows: due }))
       assert.deepStrictEqual<unknown>(refusals(taking), [
         [1, "contact_not_found", "to.contactId"],
         [3, "username_needs_telegram", "to.username"],

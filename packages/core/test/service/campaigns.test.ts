@@ -281,9 +281,9 @@ describe("rows", () => {
       Effect.gen(function* () {
         const campaigns = yield* Campaigns
         const { id } = yield* draft(of)
-        const body = { rows: [aRow("+15550000001"), aRow("nobody")] }
+        const body = { rows: [aRow("+15550000001"), aRow("unknown")] }
         const first = yield* campaigns.addRows(...of, id, body, keyed("rows"))
-        yield* add(of, { id }, [aRow("nobody")])
+        yield* add(of, { id }, [aRow("unknown")])
         const again = yield* campaigns.addRows(...of, id, body, keyed("rows"))
         assert.deepStrictEqual(again, { answer: first.answer, replayed: true })
         assert.strictEqual((yield* counts(of, { id })).total, 3)
@@ -434,7 +434,7 @@ describe("a campaign that has run", () => {
         const { number, workspace } = yield* aSender()
         const of: Of = ["owner", workspace, "live"]
         const { id } = yield* draft(of)
-        const body = { rows: [aRow("+15550000001"), aRow("nobody"), aRow("+15550000002", "Bo")] }
+        const body = { rows: [aRow("+15550000001"), aRow("unknown"), aRow("+15550000002", "Bo")] }
         const added = yield* campaigns.addRows(...of, id, body, keyed("rows"))
         yield* campaigns.start(...of, id)
         yield* pass(minute)

@@ -18,14 +18,14 @@ export const Pager = ({
 }) => {
   const isOnly = trail.length === 0 && next === null
   const page = trail.length + 1
-  const path = isOnly
+  const position = isOnly
     ? labels.all(visible)
     : next === null
       ? labels.lastPage(page, visible)
       : labels.page(page, visible)
   return (
     <nav aria-label={labels.pages} className="flex min-h-8 items-center gap-2 text-xs text-soft">
-      <span className="mr-auto tabular-nums">{isFetching ? labels.asking : path}</span>
+      <span className="mr-auto tabular-nums">{isFetching ? labels.asking : position}</span>
       {!isOnly && (
         <>
           <Button

@@ -1,8 +1,8 @@
 /** Light or dark: the system's, unless the user chose. This browser keeps that choice, and what it sent of files. */
-const path = "theme"
+const storageKey = "theme"
 
 export const applyTheme = (): void => {
-  const stored = localStorage.getItem(path)
+  const stored = localStorage.getItem(storageKey)
   if (stored === "light" || stored === "dark") document.documentElement.dataset["theme"] = stored
 }
 
@@ -12,5 +12,5 @@ export const changeTheme = (): void => {
     root.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")
   const next = now === "dark" ? "light" : "dark"
   root.dataset["theme"] = next
-  localStorage.setItem(path, next)
+  localStorage.setItem(storageKey, next)
 }

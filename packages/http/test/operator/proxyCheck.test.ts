@@ -105,12 +105,12 @@ layer(layerService({ ports: layerProxyProbe({ whatsapp: remote, telegram: null }
         })
         assert.deepInclude(foreign, { status: 404 })
         assert.strictEqual(errorBody(foreign).code, "number_not_found")
-        const nobody = yield* socket.call({
+        const anonymous = yield* socket.call({
           method: "POST",
           path: `${numbers}/${number.id}/check-proxy`,
         })
-        assert.deepInclude(nobody, { status: 401 })
-        assert.strictEqual(errorBody(nobody).code, "missing_operator_token")
+        assert.deepInclude(anonymous, { status: 401 })
+        assert.strictEqual(errorBody(anonymous).code, "missing_operator_token")
       }),
     )
   },
