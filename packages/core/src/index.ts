@@ -628,6 +628,8 @@ export {
   maximumCampaignFileBytes,
   maximumCampaignRows,
   maximumOpenCampaigns,
+  newRow,
+  noRows,
   pauseReasons,
   refillQueue,
   rowCodes,

@@ -8,6 +8,7 @@ import type {
   Ids,
   Refusal,
   RejectingBulkhead,
+  Repeatable,
   StoreUnavailable,
   WorkspaceId,
 } from "@messaging-service/core"
@@ -95,6 +96,15 @@ export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200)
 })
 
 export const htmlType = "text/html; charset=utf-8"
+
+/** The answer; one that repeats an earlier answer says so in its headers. */
+export const repeatedAnswer = <A>(
+  { answerHeaders }: IncomingRequest,
+  { answer, replayed }: Repeatable<A>,
+): A => {
+  if (replayed) answerHeaders["idempotent-replayed"] = "true"
+  return answer
+}
 
 /** Headers of an HTML page; `policy` is its `Content-Security-Policy`. */
 export const pageHeaders = ({ answerHeaders }: IncomingRequest, policy: string): void => {

@@ -7,7 +7,7 @@ import {
   pausedUntil,
   refillQueue,
   restrictedSince,
-  rowStatuses,
+  noRows,
   toRowStatus,
   statusAt,
   unpaced,
@@ -106,9 +106,7 @@ const readRow = (entry: CampaignEntry, one: RowEntry): CampaignRow => {
 }
 
 const countRows = (entry: CampaignEntry): RowCounts => {
-  const counts = Object.fromEntries(
-    ["total", ...rowStatuses].map((status) => [status, 0]),
-  ) as Record<RowStatus | "total", number>
+  const counts: Record<RowStatus | "total", number> = { ...noRows }
   for (const one of getRows(entry)) {
     counts.total++
     counts[getStatus(entry, one)]++

@@ -137,6 +137,21 @@ export type RowStatus = (typeof rowStatuses)[number]
 /** How many rows have each status; `total` is their sum. */
 export type RowCounts = Readonly<Record<RowStatus | "total", number>>
 
+/** Of a campaign without rows. */
+export const noRows: RowCounts = {
+  total: 0,
+  pending: 0,
+  refused: 0,
+  skipped: 0,
+  queued: 0,
+  sent: 0,
+  delivered: 0,
+  read: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+}
+
 /**
  * The stored state. `taken`: its message tells the rest. A pending row of a stopped campaign is
  * skipped, without a write to each of them.
@@ -206,6 +221,22 @@ export interface CampaignRow extends Omit<NewCampaignRow, "to"> {
   /** Of a message that failed. */
   readonly error: { readonly code: string; readonly message: string } | null
 }
+
+/** A row that has no message; a state other than `taken` is its status. */
+export const newRow = (
+  row: Omit<NewCampaignRow, "state"> & { readonly state: Exclude<RowState, "taken"> },
+): CampaignRow => ({
+  ...row,
+  status: row.state,
+  messageId: null,
+  sentText: null,
+  numberId: null,
+  takenOnAt: null,
+  sentAt: null,
+  deliveredAt: null,
+  readAt: null,
+  error: null,
+})
 
 /** The status that a message gives its row: one that waits is `queued`, whatever its time. */
 export const toRowStatus = (status: MessageStatus): RowStatus =>

@@ -82,16 +82,22 @@ const addressed = (
   return Result.succeed({ to, needs: "either", recipientKey, phone: null })
 }
 
-/** What a row's text is refused with; null when it may be sent. */
-const textRefusal = (
+/** The text of a row, or why it may not be sent. */
+const sendableText = (
   template: Template,
   values: Readonly<Record<string, string>>,
   { media }: Pick<CampaignSettings, "media">,
-): RowRefusal | null => {
+): Result.Result<string, RowRefusal> => {
   const text = renderTemplate(template, values)
-  if (Result.isFailure(text)) return refusal("placeholder_empty", `values.${text.failure}`)
-  if (isBlank(text.success) && media === null) return refusal("text_required", "text")
-  return codePointLength(text.success) > maximumTextLength ? refusal("text_too_long", "text") : null
+  if (Result.isFailure(text)) {
+    return Result.fail(refusal("placeholder_empty", `values.${text.failure}`))
+  }
+  if (isBlank(text.success) && media === null) {
+    return Result.fail(refusal("text_required", "text"))
+  }
+  return codePointLength(text.success) > maximumTextLength
+    ? Result.fail(refusal("text_too_long", "text"))
+    : Result.succeed(text.success)
 }
 
 /** A stored text was parsed before. */
@@ -101,10 +107,11 @@ const storedTemplate = (text: string): Template =>
 /**
  * The same of a row that waits, in case the campaign was changed in the moment in which it was added.
  */
-export const rowTextRefusal = (
+export const rowTextToSend = (
   campaign: Pick<CampaignSettings, "media" | "text">,
   { values }: Pick<NewCampaignRow, "values">,
-): RowRefusal | null => textRefusal(storedTemplate(campaign.text), values ?? {}, campaign)
+): Result.Result<string, RowRefusal> =>
+  sendableText(storedTemplate(campaign.text), values ?? {}, campaign)
 
 const wallForm = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/
 
@@ -188,8 +195,8 @@ export const rowChecker = (settings: CampaignSettings, now: number) => {
       refusal: why,
     })
     if (Result.isFailure(known)) return refused(known.failure)
-    const text = textRefusal(template, values, settings)
-    if (text !== null) return refused(text)
+    const text = sendableText(template, values, settings)
+    if (Result.isFailure(text)) return refused(text.failure)
     if (Result.isFailure(times)) return refused(times.failure)
     return {
       row,

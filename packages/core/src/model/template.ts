@@ -13,7 +13,7 @@ interface Placeholder {
   /** As the text has it, trimmed. */
   readonly name: string
   /** In place of a value that is missing or blank; null without words. */
-  readonly texts: string | null
+  readonly fallback: string | null
 }
 
 /** Plain texts and placeholders in their order. */
@@ -38,7 +38,7 @@ export const parseTemplate = (text: string): Result.Result<Template, string> => 
       const name = column.trim()
       const length = codePointLength(name)
       if (length === 0 || length > maximumNameLength) return Result.fail(misnamed(text, at))
-      parts.push({ name, texts: words ?? null })
+      parts.push({ name, fallback: words ?? null })
     }
     at += whole.length
   }
@@ -80,7 +80,7 @@ export const renderTemplate = (
       continue
     }
     const value = byColumn.get(columnKey(part.name)) ?? ""
-    const filled = isBlank(value) ? part.texts : value
+    const filled = isBlank(value) ? part.fallback : value
     if (filled === null) return Result.fail(part.name)
     text += filled
   }

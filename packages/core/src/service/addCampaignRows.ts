@@ -3,7 +3,7 @@
  * whole or not at all (campaigns: 1 and 3).
  */
 import { Clock, Effect, Result, Stream } from "effect"
-import { maximumCampaignRows } from "../model/Campaign.ts"
+import { maximumCampaignRows, newRow } from "../model/Campaign.ts"
 import type { Campaign, CampaignSettings, NewCampaignRow } from "../model/Campaign.ts"
 import type { GivenRow } from "../model/CampaignInput.ts"
 import { dropDuplicates, recipientKeys, rowChecker } from "../model/campaignRows.ts"
@@ -20,7 +20,7 @@ import type {
   RowsToAppend,
 } from "../store/CampaignStore.ts"
 import type { CampaignRowView, RowsAdded, RowsUpload } from "./Campaigns.ts"
-import { newRow, rowView } from "./campaignViews.ts"
+import { rowView } from "./campaignViews.ts"
 
 /** Decisions to try while others change the campaign. */
 const attempts = 10
@@ -78,7 +78,9 @@ const addedRows = (
   lastRow,
   pending: lastRow - firstRow + 1 - refused,
   refused,
-  problems: problems.slice(0, problemsShown).map((row) => rowView(text, newRow(row))),
+  problems: problems
+    .slice(0, problemsShown)
+    .map((row) => rowView(text, newRow({ ...row, state: "refused" }))),
 })
 
 const requireRoom = (count: number): Result.Result<void, Refusal<"too_many_rows">> =>

@@ -1,6 +1,6 @@
 /** Rows of campaigns as callers see them, in answers and in `results.csv` (campaigns: 7). Pure. */
 import { rowCodes } from "../model/Campaign.ts"
-import type { CampaignRow, NewCampaignRow, RowRecipient, RowStatus } from "../model/Campaign.ts"
+import type { CampaignRow, RowRecipient } from "../model/Campaign.ts"
 import { rowText } from "../model/campaignRows.ts"
 import { parsePhone } from "../model/Recipient.ts"
 import { catalogue } from "../model/Refusal.ts"
@@ -24,20 +24,6 @@ export const rowView = (text: string, row: CampaignRow): CampaignRowView => {
   const { error: _, ...rest } = row
   return { ...rest, text: row.sentText ?? rowText(text, row), problem: rowProblem(row) }
 }
-
-/** A row that was just added. */
-export const newRow = (row: NewCampaignRow): CampaignRow => ({
-  ...row,
-  status: row.state as RowStatus,
-  messageId: null,
-  sentText: null,
-  numberId: null,
-  takenOnAt: null,
-  sentAt: null,
-  deliveredAt: null,
-  readAt: null,
-  error: null,
-})
 
 const columns = [
   "row",

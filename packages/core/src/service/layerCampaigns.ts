@@ -1,13 +1,7 @@
 /** Makes the service of campaigns. */
 import { Clock, Effect, Layer, Option, Stream } from "effect"
-import { maximumOpenCampaigns, rowStatuses } from "../model/Campaign.ts"
-import type {
-  Campaign,
-  CampaignRow,
-  CampaignSettings,
-  NewCampaign,
-  RowCounts,
-} from "../model/Campaign.ts"
+import { maximumOpenCampaigns, noRows } from "../model/Campaign.ts"
+import type { Campaign, CampaignRow, CampaignSettings, NewCampaign } from "../model/Campaign.ts"
 import {
   campaignParser,
   decideUpdate,
@@ -46,10 +40,6 @@ const attempts = 10
 
 /** Rows of results that are read at once. */
 const rowsRead = 1000
-
-const noRows = Object.fromEntries(
-  ["total", ...rowStatuses].map((name) => [name, 0]),
-) as unknown as RowCounts
 
 const getDraft = (
   { mode, workspaceId }: CampaignScope,

@@ -12,7 +12,7 @@ import {
   rowsAtOnce,
 } from "../model/Campaign.ts"
 import type { Campaign, CampaignRow, RowRecipient, RowRefusal } from "../model/Campaign.ts"
-import { rowText, rowTextRefusal } from "../model/campaignRows.ts"
+import { rowTextToSend } from "../model/campaignRows.ts"
 import type { HoursNow } from "../model/hours.ts"
 import { decideAcceptance, isTelegramOnly } from "../model/accept.ts"
 import type {
@@ -179,6 +179,7 @@ const roomiestDesk = (desks: ReadonlyArray<Desk>): Desk | undefined => {
 const getRequest = (
   campaign: Campaign,
   row: CampaignRow,
+  text: string,
   to: RequestedRecipient,
   from: NumberId,
 ): SendRequest => {
@@ -187,7 +188,7 @@ const getRequest = (
     recipients: [to],
     batch: false,
     from,
-    text: rowText(campaign.text, row) ?? "",
+    text,
     media: campaign.media,
     sendAt: null,
     expiresAt: expiresAt === null ? null : { millis: expiresAt, beyond: "" },
@@ -212,10 +213,10 @@ const decideRow = (
   to: RequestedRecipient,
   { number, quota }: Desk,
 ): Result.Result<Acceptance, Pick<RowRefusal, "code" | "field">> => {
-  const refused = rowTextRefusal(check.campaign, row)
-  if (refused !== null) return Result.fail(refused)
+  const text = rowTextToSend(check.campaign, row)
+  if (Result.isFailure(text)) return Result.fail(text.failure)
   return decideAcceptance(
-    getRequest(check.campaign, row, to, number.number.id),
+    getRequest(check.campaign, row, text.success, to, number.number.id),
     { ...facts, named: { number: number.number, quota } },
     context,
   )

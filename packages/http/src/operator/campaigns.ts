@@ -13,6 +13,7 @@ import {
   described,
   formatInstant,
   instantOrNull,
+  noRows,
   maximumCampaignFileBytes,
   mediaJson,
   pauseReasons,
@@ -35,7 +36,6 @@ import type {
   ListCampaignRows,
   ListCampaigns,
   Refusal,
-  Repeatable,
   Role,
   RowRecipient,
   RowsAdded,
@@ -57,7 +57,7 @@ import {
   StreamedAnswer,
   TimeJson,
 } from "../Entry.ts"
-import { parseQuery } from "../IncomingRequest.ts"
+import { parseQuery, repeatedAnswer } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
 import { writtenField } from "../JsonNames.ts"
 import { isMultipart } from "../MultipartForm.ts"
@@ -311,16 +311,16 @@ const exampleCounts: typeof CountsJson.Type = {
 const exampleCampaign: typeof CampaignJson.Type = {
   id: 7,
   mode: "live",
-  name: "Spring hours",
+  name: exampleInput.name,
   state: "running",
   state_reason: null,
   text: exampleInput.text,
   media: null,
   from: null,
   reference: "campaign-7",
-  timezone: "Europe/London",
+  timezone: exampleInput.timezone,
   send_at: null,
-  hours: { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", until: "18:00" },
+  hours: exampleInput.hours,
   expires_at: null,
   quota_reserve: 200,
   default_country_code: null,
@@ -336,17 +336,7 @@ const exampleCampaign: typeof CampaignJson.Type = {
 const exampleDraft: typeof CampaignJson.Type = {
   ...exampleCampaign,
   state: "draft",
-  rows: {
-    ...exampleCounts,
-    total: 0,
-    pending: 0,
-    refused: 0,
-    queued: 0,
-    sent: 0,
-    delivered: 0,
-    read: 0,
-    failed: 0,
-  },
+  rows: noRows,
   waits_for: null,
   finishes_at: null,
   started_at: null,
@@ -425,12 +415,6 @@ const toToColumn = ({ query: text }: IncomingRequest): Result.Result<string | nu
 /** Whose campaigns: those of a workspace, in the mode of the query. */
 const whose = (role: Role, workspaceId: WorkspaceId | undefined, incoming: IncomingRequest) =>
   Effect.map(Effect.fromResult(parseMode(incoming)), (mode) => [role, workspaceId, mode] as const)
-
-/** The answer, with the header of a repeated one. */
-const repeatable = <A>(incoming: IncomingRequest, { answer, replayed }: Repeatable<A>): A => {
-  if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
-  return answer
-}
 
 const refusedInput: ReadonlyArray<Refused> = [
   "text_required",
@@ -528,7 +512,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
       const created = yield* campaigns.create(...scope, request, idempotency)
-      return repeatable(incoming, answerJson(created, campaignJson))
+      return repeatedAnswer(incoming, answerJson(created, campaignJson))
     }),
   }),
   route(`GET ${campaignsPath}`, {
@@ -639,7 +623,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
       const campaignId = id<CampaignId>("campaign_id")
       if (request.kind === "json") {
         const added = campaigns.addRows(...scope, campaignId, request.command, idempotency)
-        return repeatable(incoming, answerJson(yield* added, addedJson))
+        return repeatedAnswer(incoming, answerJson(yield* added, addedJson))
       }
       const content = Stream.mapError(
         request.content.content,
@@ -647,7 +631,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
       )
       const upload = { toColumn, content }
       const added = campaigns.uploadRows(...scope, campaignId, upload, idempotency)
-      return repeatable(incoming, answerJson(yield* added, addedJson))
+      return repeatedAnswer(incoming, answerJson(yield* added, addedJson))
     }),
   }),
   route(`DELETE ${rowsPath}`, {

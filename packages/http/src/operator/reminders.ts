@@ -8,6 +8,7 @@ import {
 } from "@messaging-service/core"
 import type { ListPage, LoggedRun, PreviewReminder, SchedulePreview } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
+import { repeatedAnswer } from "../IncomingRequest.ts"
 import { jsonBody, json, pageBody, query, pageJson, IdJson, TimeJson } from "../Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
@@ -119,8 +120,7 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* runReminder({ id, idempotency, incoming, role }) {
       const reminders = yield* Reminders
       const repeatable = yield* reminders.run(role, id("id"), id("reminder_id"), idempotency)
-      if (repeatable.replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
-      return runJson(repeatable.answer)
+      return runJson(repeatedAnswer(incoming, repeatable))
     }),
   }),
   operatorRoute("Reminder runs")(`GET ${remindersPath}/{reminder_id}/runs`, {

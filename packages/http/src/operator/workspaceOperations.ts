@@ -5,6 +5,7 @@
  */
 import { Caller, refuse, Workspaces } from "@messaging-service/core"
 import type { OperationName } from "@messaging-service/core"
+import { repeatedAnswer } from "../IncomingRequest.ts"
 import { Effect } from "effect"
 import { routeAt } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
@@ -190,9 +191,7 @@ const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOper
       const ownId = <Id extends number>() => id<Id>(ownIdName(at))
       const asked = { caller, id: ownId, request: value, idempotency }
       if (entry.idempotent !== true) return yield* entry.handler(asked)
-      const { answer: created, replayed } = yield* entry.handler(asked)
-      if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
-      return created
+      return repeatedAnswer(incoming, yield* entry.handler(asked))
     }),
   }
   return route

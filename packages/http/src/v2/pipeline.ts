@@ -33,7 +33,12 @@ import type {
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import type { Entry, Input } from "../Entry.ts"
-import { findAuthorization, headerValues, takeWorkspaceShare } from "../IncomingRequest.ts"
+import {
+  findAuthorization,
+  headerValues,
+  repeatedAnswer,
+  takeWorkspaceShare,
+} from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
 import type { Heading } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
@@ -176,9 +181,8 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
       return { status, body: yield* admission.stillAdmitted(caller, route.handler(input)) }
     }
     const work = admission.stillAdmitted(caller, route.handler(input))
-    const { answer, replayed } = yield* work
-    if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
-    return { status, body: answer }
+    const repeatable = yield* work
+    return { status, body: repeatedAnswer(incoming, repeatable) }
   }, Effect.scoped)
   return handler
 })

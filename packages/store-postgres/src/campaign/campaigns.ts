@@ -3,7 +3,8 @@ import {
   campaignStates,
   erasedAtOnce,
   fullQueue,
-  rowStatuses,
+  newRow,
+  noRows,
   toRowStatus,
   unpaced,
 } from "@messaging-service/core"
@@ -92,16 +93,16 @@ const toStatus = (state: string): RowStatus =>
   toRowStatus((state === waits ? "queued" : state) as MessageStatus)
 
 const toCounts = (row: Counted): RowCounts => {
-  const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Record<
-    RowStatus,
-    number
-  >
-  counts.pending = row.pending ?? 0
-  counts.refused = row.refused
-  counts.skipped = row.skipped ?? 0
-  counts.expired = row.expired
+  const counts: Record<RowStatus | "total", number> = {
+    ...noRows,
+    total: row.last_row,
+    pending: row.pending ?? 0,
+    refused: row.refused,
+    skipped: row.skipped ?? 0,
+    expired: row.expired,
+  }
   for (const [state, count] of (row.taken as CountsByState) ?? []) counts[toStatus(state)] += count
-  return { ...counts, total: row.last_row }
+  return counts
 }
 
 const toCounted = (row: Counted): CountedCampaign & { readonly id: CampaignId } => {
@@ -264,20 +265,8 @@ const toLookedNumber = ({
 
 type LookedRow = Omit<NewCampaignRow, "refusal" | "state">
 
-const toLookedRow = (row: LookedRow): CampaignRow => ({
-  ...row,
-  state: "pending",
-  refusal: null,
-  status: "pending",
-  messageId: null,
-  sentText: null,
-  numberId: null,
-  takenOnAt: null,
-  sentAt: null,
-  deliveredAt: null,
-  readAt: null,
-  error: null,
-})
+const toLookedRow = (row: LookedRow): CampaignRow =>
+  newRow({ ...row, state: "pending", refusal: null })
 
 const toCheck = (row: Row<"campaign.look">): CampaignCheck => ({
   campaign: toCampaign(row),
