@@ -55,10 +55,14 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     edits: [edit(messages, "yield* marked(sending, message),", "message,")],
   },
   {
-    name: "links: an expired or tested message leads to a deleted file",
+    name: "links: an expired or removed message leads to a deleted file",
     within: 5,
     edits: [
-      edit(dispatcher, "yield* markMissing(yield* due(store, now))", "yield* due(store, now)"),
+      edit(
+        "core/src/service/makeEndings.ts",
+        "Effect.map(markMissing(messages)",
+        "Effect.map(Effect.succeed(messages)",
+      ),
     ],
   },
   {
