@@ -37,12 +37,11 @@ import {
 import type { CursorPage, ListPage, PageQuery } from "../model/Page.ts"
 import { boundMillis, RealTime, sleep } from "../model/Time.ts"
 import type { Moment } from "../model/Time.ts"
-import { makeEndings } from "./makeEndings.ts"
+import { isKnownExpired, makeEndings } from "./makeEndings.ts"
 import type { Endings } from "./makeEndings.ts"
 import { WorkGate } from "./Readiness.ts"
 import {
   asAccepted,
-  hasExpired,
   messageErrorCodes,
   messageStatuses,
   statusAt,
@@ -640,8 +639,7 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
       found = next
       continue
     }
-    // Expired even if the sweep has not run yet; a wrong clock proves nothing.
-    const over = !isJoined && hasExpired(message, now) && !gate.causes().has("clock")
+    const over = !isJoined && isKnownExpired(gate, message, now)
     const trigger = over ? "expire" : "cancel"
     const change = endMessage(
       yield* marked(sending, message),
@@ -681,10 +679,9 @@ const decideCancels = Effect.fnUntraced(function* decideCancels(
   const waiting = found.flatMap(({ inFlight, message }) =>
     message.state === "waiting" && !inFlight ? message : [],
   )
-  return yield* endings(waiting, now, (message) => {
-    const over = hasExpired(message, now) && !gate.causes().has("clock")
-    return { trigger: over ? "expire" : "cancel" }
-  })
+  return yield* endings(waiting, now, (message) => ({
+    trigger: isKnownExpired(gate, message, now) ? "expire" : "cancel",
+  }))
 })
 
 /** Each as `cancelFound`, with one limit for all that are in flight. */

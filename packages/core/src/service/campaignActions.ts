@@ -8,7 +8,6 @@ import { hasCampaignEnded, rowsAtOnce } from "../model/Campaign.ts"
 import type { Campaign } from "../model/Campaign.ts"
 import { hoursAt } from "../model/hours.ts"
 import type { CampaignId } from "../model/Ids.ts"
-import { hasExpired } from "../model/Message.ts"
 import { refuse } from "../model/Refusal.ts"
 import type { Code, Failure, Refusal, StoreUnavailable } from "../model/Refusal.ts"
 import type {
@@ -25,9 +24,10 @@ import { campaignForecast } from "./campaignOutlook.ts"
 import { campaignMove, decideResume, decideStart, removal } from "./campaignStates.ts"
 import type { CampaignStanding } from "./campaignStates.ts"
 import { loadTakeFacts } from "./loadCampaign.ts"
-import { makeEndings } from "./makeEndings.ts"
+import { isKnownExpired, makeEndings } from "./makeEndings.ts"
 import type { Endings } from "./makeEndings.ts"
 import { makeAcceptor } from "./Messages.ts"
+import { WorkGate } from "./Readiness.ts"
 
 /** Messages that one commit cancels at most, so that no lock is held for long. */
 const cancelledAtOnce = 500
@@ -40,6 +40,7 @@ interface Work {
   readonly campaigns: CampaignStore
   readonly messages: MessageStore
   readonly wakeUp: WakeUp["Service"]
+  readonly gate: WorkGate["Service"]
   readonly endings: Endings
   readonly acceptor: Effect.Success<typeof makeAcceptor>
 }
@@ -83,13 +84,13 @@ const act = Effect.fnUntraced(function* act<C extends Code>(
 
 /** What a transport has in hands ends as it ends. */
 const cancelSome = Effect.fnUntraced(function* cancelSome(
-  { campaigns, endings, messages, wakeUp }: Work,
+  { campaigns, endings, gate, messages, wakeUp }: Work,
   id: CampaignId,
 ): Effect.fn.Return<number, StoreUnavailable> {
   const waiting = yield* campaigns.waiting(id, cancelledAtOnce)
   const now = yield* Clock.currentTimeMillis
   const changes = yield* endings(waiting, now, (message) => ({
-    trigger: hasExpired(message, now) ? "expire" : "cancel",
+    trigger: isKnownExpired(gate, message, now) ? "expire" : "cancel",
   }))
   if (changes.length === 0) return 0
   // The number's limits may hold back these messages but not the next ones.
@@ -128,6 +129,7 @@ export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
     campaigns,
     messages,
     wakeUp: yield* WakeUp,
+    gate: yield* WorkGate,
     endings: yield* makeEndings,
     acceptor: yield* makeAcceptor,
   }

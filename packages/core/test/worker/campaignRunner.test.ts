@@ -1,7 +1,8 @@
 /** Campaigns that run: rows become messages once, in hours, and leave others their room. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { Numbers, Store, Workspaces } from "../../src/index.ts"
+import { TestClock } from "effect/testing"
+import { Numbers, Store, WorkGate, Workspaces } from "../../src/index.ts"
 import type {
   Campaign,
   CampaignId,
@@ -247,6 +248,22 @@ describe("a campaign that runs", () => {
         const removed = yield* started(workspace, 5)
         yield* act("remove", removed)
         assert.isNull(yield* readCampaign(removed))
+      }),
+    ),
+  )
+
+  it.effect("cancels rather than expires what waits while the clock is wrong", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aSender()
+        yield* paced(workspace, number)
+        const created = yield* started(workspace, 10, { expiresAt: noon + hour })
+        yield* settled
+        yield* (yield* WorkGate).close("clock", "it has leapt")
+        yield* TestClock.adjust(2 * hour)
+        yield* act("stop", created)
+        const counts = { total: 10, sent: 1, cancelled: 9 }
+        assert.deepStrictEqual(yield* readCampaign(created), ["stopped", null, counts])
       }),
     ),
   )
