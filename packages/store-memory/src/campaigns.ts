@@ -152,7 +152,9 @@ const append = (tables: Tables, input: RowsToAppend): RowsAppended => {
   const { after, idempotency, isLast, now, rows, until, upload } = input
   if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
   const entry = findEntry(tables, input.id)
-  if (entry?.campaign.state !== "draft") return { _tag: "Broken", guard: "campaign" }
+  if (entry?.campaign.state !== "draft" || entry.campaign.revision !== input.revision) {
+    return { _tag: "Broken", guard: "campaign" }
+  }
   const isGoingOn = upload !== null && entry.upload?.name === upload
   if (!isGoingOn && entry.upload !== null && entry.upload.until > now) {
     return { _tag: "Broken", guard: "upload" }
@@ -385,13 +387,18 @@ export const nextCampaignDue = (tables: Tables): number | null =>
   earliest(tables.campaigns.rows.map(dueAt))
 
 const take = (tables: Tables, input: CampaignTake): CampaignTaken => {
-  const { acceptance, id, next, now, refused, revision, taken } = input
+  const { acceptance, id, next, now, queueLimit, refused, revision, taken } = input
   const entry = entryAt(tables, id, revision)
   if (entry?.campaign.state !== "running") return { _tag: "Broken", guard: "campaign" }
   const numbers = [...taken.map(({ row }) => row), ...refused.map(({ of }) => of)]
   const rows = numbers.map((row) => getRows(entry)[row - 1])
   if (!rows.every((one) => one !== undefined && isPending(one))) {
     return { _tag: "Broken", guard: "rows" }
+  }
+  const lane = acceptance === null ? undefined : tables.lanes.get(acceptance.numberId)
+  if (lane !== undefined) {
+    const waiting = countDue(lane, entry.campaign, now, queueLimit)
+    if (waiting + taken.length > queueLimit) return { _tag: "Broken", guard: "queue" }
   }
   const outcome =
     acceptance === null ? { _tag: "Accepted" as const, ids: [] } : accept(tables, acceptance)

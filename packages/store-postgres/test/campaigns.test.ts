@@ -66,6 +66,7 @@ const aRunningCampaign = (number: SendingNumber, rows: number) =>
     const { id } = inserted.campaign
     const appended = yield* campaigns.appendRows({
       id,
+      revision: 1,
       after: 0,
       rows: Array.from({ length: rows }, (_, at) => rowAt(at + 1)),
       upload: null,
@@ -108,6 +109,7 @@ const takeRows = (number: SendingNumber, { id, revision }: Campaign, from: numbe
       id,
       revision,
       now: noon,
+      queueLimit: 1000,
       acceptance: { ...acceptance, messages },
       taken: rows,
       refused: [],

@@ -4,7 +4,7 @@
  * what holds for the settings that it leads to. Pure.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js"
-import { Result, Schema, SchemaIssue } from "effect"
+import { Equal, Result, Schema, SchemaIssue } from "effect"
 import { pastTime } from "./accept.ts"
 import {
   hasCampaignEnded,
@@ -346,6 +346,10 @@ const rowFields = [
   "defaultCountryCode",
   "duplicates",
 ] as const satisfies ReadonlyArray<keyof CampaignSettings>
+
+/** Whether rows that were checked with the one need no check with the other. */
+export const checksRowsAlike = (one: CampaignSettings, other: CampaignSettings): boolean =>
+  rowFields.every((name) => Equal.equals(one[name], other[name]))
 
 type UpdateCode = "campaign_has_rows" | "campaign_started" | "campaign_ended"
 

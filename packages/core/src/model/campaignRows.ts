@@ -104,9 +104,7 @@ const sendableText = (
 const storedTemplate = (text: string): Template =>
   Result.getOrElse(parseTemplate(text), (): Template => [])
 
-/**
- * The same of a row that waits, in case the campaign was changed in the moment in which it was added.
- */
+/** The same of a row that waits. */
 export const rowTextToSend = (
   campaign: Pick<CampaignSettings, "media" | "text">,
   { values }: Pick<NewCampaignRow, "values">,

@@ -5,6 +5,7 @@
 import { Clock, Effect, Result, Stream } from "effect"
 import { maximumCampaignRows, newRow } from "../model/Campaign.ts"
 import type { Campaign, CampaignSettings, NewCampaignRow } from "../model/Campaign.ts"
+import { checksRowsAlike } from "../model/CampaignInput.ts"
 import type { GivenRow } from "../model/CampaignInput.ts"
 import { dropDuplicates, recipientKeys, rowChecker } from "../model/campaignRows.ts"
 import type { IdempotencyClaim } from "../model/Idempotency.ts"
@@ -136,6 +137,7 @@ export const addRows = Effect.fnUntraced(function* addRows(
     const { id } = campaign
     const isAdded = yield* append(store, {
       id,
+      revision: campaign.revision,
       after,
       rows,
       upload: null,
@@ -153,7 +155,7 @@ export const addRows = Effect.fnUntraced(function* addRows(
 /** An upload that goes on. */
 interface Upload {
   readonly place: CampaignLocation
-  readonly campaign: Campaign
+  campaign: Campaign
   /** Rows that the campaign had before. */
   readonly before: number
   readonly token: string
@@ -189,6 +191,7 @@ const appendHeld = Effect.fnUntraced(function* appendHeld(
   const created = createdIds(before + 1, after + rows.length, upload.refused + refused.length)
   const isAppended = yield* append(place.store, {
     id: campaign.id,
+    revision: campaign.revision,
     after,
     rows,
     upload: token,
@@ -206,15 +209,23 @@ const appendHeld = Effect.fnUntraced(function* appendHeld(
   return created
 })
 
-/** Appends some of the rows of an upload that goes on: the draft may have been started or emptied. */
+/**
+ * Appends some of the rows of an upload that goes on: the draft may have been started or emptied. A
+ * change of settings that its rows were not checked with does not matter.
+ */
 const goOn = Effect.fnUntraced(function* goOn(
   upload: Upload,
   isLast: boolean,
   idempotency: IdempotencyClaim | null,
 ) {
-  const created = yield* appendHeld(upload, isLast, idempotency)
-  if (created !== null) return created
-  yield* findDraft(upload.place)
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const created = yield* appendHeld(upload, isLast, idempotency)
+    if (created !== null) return created
+    const { campaign } = yield* findDraft(upload.place)
+    const before = upload.campaign
+    if (campaign.revision === before.revision || !checksRowsAlike(campaign, before)) break
+    upload.campaign = campaign
+  }
   return yield* refuse("upload_in_progress", { retryAfter: 1 })
 })
 

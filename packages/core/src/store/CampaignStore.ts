@@ -76,6 +76,8 @@ export interface CampaignMove {
 /** Rows to append to a draft. */
 export interface RowsToAppend {
   readonly id: CampaignId
+  /** Guard: of the campaign whose settings the rows were checked with. */
+  readonly revision: number
   /** Guard: how many rows it has, those of this upload included. The first new row is the next. */
   readonly after: number
   readonly rows: ReadonlyArray<NewCampaignRow>
@@ -94,7 +96,10 @@ export interface RowsToAppend {
 
 export type RowsAppended =
   | { readonly _tag: "Appended" }
-  /** `campaign`: it is no draft, is gone, or has other rows. `upload`: another upload is under way. */
+  /**
+   * `campaign`: it is no draft, is gone, or has another revision or other rows. `upload`: another
+   * upload is under way.
+   */
   | { readonly _tag: "Broken"; readonly guard: "campaign" | "upload" | "idempotency" }
 
 export interface RowFilter {
@@ -155,6 +160,8 @@ export interface CampaignTake {
   readonly now: number
   /** Of `taken`, in their order; null when all are refused. */
   readonly acceptance: Acceptance | null
+  /** Guard (`queue`): so many due messages of the number wait at most, with those taken on. */
+  readonly queueLimit: number
   /** Guard (`rows`): all of them, and all of `refused`, are pending. Their values are erased. */
   readonly taken: ReadonlyArray<{ readonly row: number; readonly phone: Phone | null }>
   readonly refused: ReadonlyArray<RowRefusal & { readonly of: number }>
@@ -164,7 +171,7 @@ export interface CampaignTake {
 /** When another transaction blocks it, nothing is written, and the campaign stays due. */
 export type CampaignTaken =
   | { readonly _tag: "Taken"; readonly ids: ReadonlyArray<MessageId> }
-  | { readonly _tag: "Broken"; readonly guard: BrokenGuard | "campaign" | "rows" }
+  | { readonly _tag: "Broken"; readonly guard: BrokenGuard | "campaign" | "rows" | "queue" }
   | { readonly _tag: "HeldUp" }
 
 export interface CampaignFigures {
@@ -243,7 +250,7 @@ export interface CampaignStore {
   /**
    * Writes the acceptance as `MessageStore.accept` does, marks its rows, refuses the refused ones
    * and sets when to look again; or nothing. A full number writes no moment until which it is full:
-   * its limit is not everybody's. Guards: `campaign`, `rows`, then those of `accept`.
+   * its limit is not everybody's. Guards: `campaign`, `rows`, `queue`, then those of `accept`.
    */
   take(take: CampaignTake): Effect.Effect<CampaignTaken, StoreUnavailable>
   /**

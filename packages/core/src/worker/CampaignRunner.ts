@@ -6,6 +6,7 @@
  * Rows of a number that another transaction blocks wait until the others are done.
  */
 import { Clock, Effect } from "effect"
+import { fullQueue } from "../model/Campaign.ts"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { CampaignId, NumberId } from "../model/Ids.ts"
 import { makeAcceptor } from "../service/Messages.ts"
@@ -69,7 +70,14 @@ const take = Effect.fnUntraced(function* take(
     // A process that is killed before the last one leaves the campaign due.
     const isDone = left === null && index === portions.length - 1
     const outcome = yield* commitAndWake(
-      store.take({ id, revision, now, ...portion, next: isDone ? next : dueNow(now) }),
+      store.take({
+        id,
+        revision,
+        now,
+        queueLimit: fullQueue,
+        ...portion,
+        next: isDone ? next : dueNow(now),
+      }),
       acceptance === null ? Effect.void : acceptor.wake(acceptance),
     )
     if (outcome._tag === "HeldUp" && acceptance !== null) blockedByLock.add(acceptance.numberId)

@@ -1,6 +1,8 @@
 /** Campaigns up to their rows and results (campaigns: 1 to 3, 7, 9 and 10). */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Stream } from "effect"
+import { layer as layerStore } from "@messaging-service/store-memory"
+import { storeChanged } from "@messaging-service/testkit"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Campaigns, Store } from "../../src/index.ts"
@@ -11,6 +13,7 @@ import type {
   Failure,
   ListCampaignRows,
   Mode,
+  RowsToAppend,
   RowsUpload,
   WorkspaceId,
 } from "../../src/index.ts"
@@ -409,6 +412,7 @@ describe("a file of rows", () => {
         const campaign = yield* draft(of)
         yield* store.appendRows({
           id: campaign.id,
+          revision: 1,
           after: 0,
           rows: [],
           upload: "left",
@@ -421,6 +425,85 @@ describe("a file of rows", () => {
         assert.strictEqual(yield* code(upload(of, campaign, file(1))), "upload_in_progress")
         yield* TestClock.adjust(minute)
         assert.strictEqual((yield* upload(of, campaign, file(1))).lastRow, 1)
+      }),
+    ),
+  )
+})
+
+describe("settings that change while rows come", () => {
+  /** Runs what is set once, before the next commit of rows. */
+  const inARace = <A, E>(
+    test: (
+      of: Of,
+      beforeNext: (work: Effect.Effect<unknown, Failure<Code>>) => void,
+    ) => Effect.Effect<A, E, TestService | Scope.Scope>,
+  ) => {
+    let before: Effect.Effect<unknown, Failure<Code>> = Effect.void
+    const store = storeChanged(({ campaigns: real }) => ({
+      campaigns: {
+        ...real,
+        appendRows: (rows: RowsToAppend) =>
+          Effect.suspend(() => {
+            const work = before
+            before = Effect.void
+            return Effect.andThen(Effect.orDie(work), real.appendRows(rows))
+          }),
+      },
+    })).pipe(Layer.provideMerge(layerStore))
+    return inAService(
+      Effect.flatMap(aWorkspace(), (id) =>
+        test(["owner", id, "live"], (work) => {
+          before = work
+        }),
+      ),
+      { worker: false, store },
+    )
+  }
+
+  const update = (
+    { update: change }: typeof Campaigns.Service,
+    of: Of,
+    id: CampaignId,
+    to: object,
+  ) => Effect.asVoid(change(...of, id, to))
+
+  it.effect("decide about all of them", () =>
+    inARace((of, beforeNext) =>
+      Effect.gen(function* () {
+        const { id } = yield* draft(of, { defaultCountryCode: "49" })
+        const to = { defaultCountryCode: "44", duplicates: "drop" }
+        beforeNext(update(yield* Campaigns, of, id, to))
+        const added = yield* add(of, { id }, [aRow("0151 1000001"), aRow("01511000001")])
+        assert.deepStrictEqual([added.pending, added.problems[0]?.problem?.row], [1, 1])
+        const { items } = yield* list(of, { id })
+        assert.deepStrictEqual(items[0]?.to, { phone: "+441511000001" })
+      }),
+    ),
+  )
+
+  it.effect("break a file off only where they decide about its rows", () =>
+    inARace((of, beforeNext) =>
+      Effect.gen(function* () {
+        const campaigns = yield* Campaigns
+        const { id } = yield* draft(of)
+        const change = (to: object) =>
+          Stream.fromEffectDrain(
+            Effect.sync(() => {
+              beforeNext(update(campaigns, of, id, to))
+            }),
+          )
+        const file = (to: object) =>
+          Stream.concat(
+            Stream.concat(Stream.succeed(bytes("to,name\n")), change(to)),
+            Stream.succeed(bytes("+15550000001,Ann\n")),
+          )
+        assert.strictEqual(
+          yield* code(upload(of, { id }, file({ text: "Bye {name}" }))),
+          "upload_in_progress",
+        )
+        assert.strictEqual((yield* counts(of, { id })).total, 0)
+        assert.strictEqual((yield* upload(of, { id }, file({ name: "Summer" }))).pending, 1)
+        assert.strictEqual((yield* campaigns.get(...of, id)).name, "Summer")
       }),
     ),
   )

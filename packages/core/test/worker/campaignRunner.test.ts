@@ -79,6 +79,7 @@ const draft = (
     const { id } = campaignInsertion.campaign
     yield* campaigns.appendRows({
       id,
+      revision: 1,
       after: 0,
       rows:
         typeof rows === "number"

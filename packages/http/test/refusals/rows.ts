@@ -146,6 +146,7 @@ const anUpload = Effect.gen(function* () {
   yield* Effect.orDie(
     (yield* Store).campaigns.appendRows({
       id: id as CampaignId,
+      revision: 1,
       after: 0,
       rows: [],
       upload: "another",

@@ -4,6 +4,7 @@
 -- Locks: the claim, as everywhere first; then the campaign.
 create function append_campaign_rows(
   p_id bigint,
+  p_revision bigint,
   p_after integer,
   p_upload text,
   p_until timestamptz,
@@ -45,6 +46,7 @@ begin
   into v_campaign
   from campaigns c
   where c.id = p_id
+    and c.revision = p_revision
     and c.state = 'draft'
     and c.removed_at is null
   for no key update;

@@ -2,11 +2,13 @@
 -- again, in one commit. The parameters of the acceptance are for one alone, or empty when all rows are refused.
 -- Returns the broken guard, or null and the ids of the messages.
 --
--- Locks: the campaign, which guards its rows; then those of an acceptance, whose holders never ask for a campaign.
+-- Locks: the campaign, which guards its rows; then those of an acceptance, whose holders never ask for a campaign:
+-- its lane first, which guards the queue.
 create function take_campaign_rows(
   c_id bigint,
   c_revision bigint,
   c_now timestamptz,
+  c_queue_limit integer,
   c_look_at timestamptz,
   c_awaits bigint[],
   t_row integer[],
@@ -92,6 +94,27 @@ begin
 
   ids := '{}';
   if cardinality(p_now) > 0 then
+    perform
+    from lanes l
+    where l.number_id = p_number[1]
+    for update;
+    -- A later statement: what others sent since the look waits too. Index messages_waiting.
+    if cardinality(t_row) + (
+      select count(*)
+      from (
+        select
+        from messages m
+        where m.number_id = p_number[1]
+          and m.mode = case when p_live[1] then 'live' else 'test' end
+          and m.state = 'waiting'
+          and m.due_at <= c_now
+        limit c_queue_limit
+      ) queue
+    ) > c_queue_limit then
+      guard := 'queue';
+      return next;
+      return;
+    end if;
     select a.guard, a.ids
     into guard, ids
     from accept_messages(

@@ -203,6 +203,7 @@ const toRowElement = (row: NewCampaignRow): RowElement => ({
 
 const toAppend = (append: RowsToAppend): Params<"append_campaign_rows"> => ({
   id: append.id,
+  revision: append.revision,
   after: append.after,
   upload: append.upload,
   until: append.until,
@@ -227,6 +228,7 @@ const toTake = (take: CampaignTake): Params<"take_campaign_rows"> => ({
   cId: take.id,
   cRevision: take.revision,
   cNow: take.now,
+  cQueueLimit: take.queueLimit,
   cLookAt: take.next.lookAt,
   cAwaits: take.next.awaits,
   ...toColumns(take.taken.map(({ phone, row }) => ({ tRow: row, tPhone: phone }))),
@@ -306,7 +308,7 @@ const dueSince = statement("campaign.dueSince")
 
 const toTaken = (row: Row<"take_campaign_rows"> | undefined): CampaignTaken => {
   if (row === undefined) return { _tag: "Broken", guard: "campaign" }
-  const outcome = toOutcome<"campaign" | "rows">(row)
+  const outcome = toOutcome<"campaign" | "rows" | "queue">(row)
   return outcome._tag === "Broken" ? outcome : { _tag: "Taken", ids: outcome.ids }
 }
 

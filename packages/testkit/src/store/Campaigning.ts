@@ -128,9 +128,13 @@ export const append = (
   rows: ReadonlyArray<NewCampaignRow>,
   overrides: Partial<RowsToAppend> = {},
 ) =>
-  Store.use(({ campaigns: store }) =>
-    store.appendRows({
+  Effect.gen(function* () {
+    const { campaigns: store } = yield* Store
+    // Most tests go on from what is there.
+    const counted = yield* getCounted(campaign)
+    return yield* store.appendRows({
       id: campaign.id,
+      revision: (counted?.campaign ?? campaign).revision,
       after: (rows[0]?.row ?? 1) - 1,
       rows,
       upload: null,
@@ -140,8 +144,8 @@ export const append = (
       idempotency: null,
       madeIds: [],
       ...overrides,
-    }),
-  )
+    })
+  })
 
 export const appended = { _tag: "Appended" } as const
 
@@ -245,6 +249,7 @@ export const aTake = (
     revision: campaign.revision,
     now: input.now,
     acceptance: { ...input, messages },
+    queueLimit: 1_000_000,
     taken: messages.map(({ to }, index) => ({
       row: rows[index] ?? 0,
       phone: "phone" in to ? to.phone : null,
@@ -273,6 +278,7 @@ export const refuse = (campaign: Campaign, refused: CampaignTake["refused"]) =>
     revision: campaign.revision,
     now: noon,
     acceptance: null,
+    queueLimit: 0,
     taken: [],
     refused,
     next: noCheck,

@@ -193,6 +193,25 @@ export const campaignRows: Topic = (it, { parallel }) => {
     }),
   )
 
+  it.effect("no rows come that were checked with settings from before a change", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).campaigns
+      const { id } = yield* aWorkspace()
+      const campaign = yield* aCampaign(id)
+      const { revision } = campaign
+      assert.deepStrictEqual(yield* upload(campaign, 1, 2), appended)
+      assert.isTrue(
+        yield* store.update(campaign.id, revision, { ...campaign, duplicates: "drop" }, null),
+      )
+      const last = { upload: "a", revision }
+      assert.deepStrictEqual(yield* append(campaign, [aRow(3)], last), broken("campaign"))
+      yield* store.abandonUpload(campaign.id, "a")
+      assert.deepStrictEqual(yield* append(campaign, [aRow(1)], { revision }), broken("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), appended)
+      assert.deepStrictEqual(yield* found(campaign), [1])
+    }),
+  )
+
   it.effect("one of several calls at once appends", () =>
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()

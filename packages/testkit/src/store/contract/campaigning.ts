@@ -198,6 +198,43 @@ const takingOn: Topic = (it, options) => {
     }),
   )
 
+  it.effect("no take makes more messages wait for a number than its queue may have", () =>
+    Effect.gen(function* () {
+      const { campaign, number, workspace } = yield* aStageWithRows(8)
+      const other = yield* aNumber(workspace.id)
+      yield* accepted(number, { count: 2 })
+      yield* aMessage(number, { sendAt: noon + 1 })
+      yield* aMessage(number, { mode: "test" })
+      const taking = (rows: ReadonlyArray<number>, queueLimit: number, to = number) =>
+        Effect.map(take(aTake(campaign, to, rows, {}, { queueLimit })), findGuard)
+      assert.strictEqual(yield* taking([1, 2], 3), "queue")
+      assert.strictEqual(yield* taking([1, 2], 1, other), "queue")
+      assert.deepStrictEqual(yield* getCounts(campaign), { total: 8, pending: 8 })
+      assert.isNull(yield* taking([1, 2], 4))
+      assert.strictEqual(yield* taking([3], 4), "queue")
+      assert.isNull(yield* taking([3, 4], 2, other))
+      assert.strictEqual((yield* sendNext(number)).state, "waiting")
+      assert.isNull(yield* taking([5], 4))
+    }),
+  )
+
+  it.effect("of campaigns that take at once for a number those that fit its queue do", () =>
+    Effect.gen(function* () {
+      for (const _ of raceRounds(options, 20)) {
+        const { number, workspace } = yield* aStage()
+        const campaigns = yield* Effect.forEach(range(4), () =>
+          aRunning(workspace.id, someRows(1, 2)),
+        )
+        const outcomes = yield* Effect.forEach(
+          campaigns,
+          (campaign) => take(aTake(campaign, number, [1, 2], {}, { queueLimit: 5 })),
+          atOnce,
+        )
+        assert.deepStrictEqual(outcomes.map(findGuard).toSorted(), [null, null, "queue", "queue"])
+      }
+    }),
+  )
+
   it.effect("a take and a pause at once: what it took on is held, or it took nothing", () =>
     Effect.gen(function* () {
       for (const _ of raceRounds(options, 20)) {

@@ -80,12 +80,14 @@ const aNewRow = (c: Chooser, row: number): NewCampaignRow => {
 }
 
 const someToAppend = (c: Chooser): RowsToAppend => {
-  const { id, rowCount, uploading } = aKnown(c)
+  const campaign = aKnown(c)
+  const { id, rowCount, uploading } = campaign
   const upload = c.one([null, null, uploading?.name ?? null, "a", "b"])
   const isGoingOn = upload !== null && upload === uploading?.name
   const after = (isGoingOn ? uploading.count : rowCount) + (c.once(12) ? 1 : 0)
   return {
     id,
+    revision: toRevision(c, campaign),
     after,
     rows: Array.from({ length: 1 + c.below(4) }, (_, index) => aNewRow(c, after + index + 1)),
     upload,
@@ -167,6 +169,7 @@ const aTake = (c: Chooser): CampaignTake => {
     revision: toRevision(c, campaign),
     now: c.now,
     acceptance: isRefusing ? null : acceptance,
+    queueLimit: c.one([20, 4]),
     taken: isRefusing
       ? []
       : messages.map(({ to }, index) => ({
