@@ -667,6 +667,7 @@ export {
   RowsBody,
 } from "./model/CampaignInput.ts"
 export type { AddRows, ChangeCampaign, CreateCampaign } from "./model/CampaignInput.ts"
+export { toHoursInput } from "./model/hours.ts"
 export { CampaignFiles } from "./service/CampaignFiles.ts"
 export { Campaigns, campaignWaitReasons } from "./service/Campaigns.ts"
 export type {

@@ -8,6 +8,17 @@ import type { CampaignSettings, SendingHours } from "./Campaign.ts"
 import { momentInZone } from "./Cron.ts"
 import type { TimeZone } from "./Cron.ts"
 
+/** Minutes after midnight as a clock shows them. */
+const clockTime = (minutes: number): string =>
+  [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":")
+
+/** The hours as requests give them. */
+export const toHoursInput = ({ days, from, until }: SendingHours) => ({
+  days,
+  from: clockTime(from),
+  until: clockTime(until),
+})
+
 const minuteMillis = 60_000
 const dayMillis = 24 * 60 * minuteMillis
 

@@ -23,6 +23,7 @@ import {
   RowsBody,
   rowStatuses,
   StoreUnavailable,
+  toHoursInput,
   weekdays,
 } from "@messaging-service/core"
 import type {
@@ -69,10 +70,6 @@ import { ModeParameter, parseMode, operatorRoute, workspacePath } from "./pipeli
 import type { OperatorRoute } from "./pipeline.ts"
 
 // Answers
-
-/** Minutes after midnight as a clock shows them. */
-const clockTime = (minutes: number): string =>
-  [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":")
 
 const CountsJson = Schema.Struct({
   total: described(Schema.Int, "The sum of the others."),
@@ -154,11 +151,7 @@ const campaignJson = (campaign: CampaignView): typeof CampaignJson.Type => ({
   reference: campaignReference(campaign),
   timezone: campaign.timezone,
   send_at: instantOrNull(campaign.sendAt),
-  hours: campaign.hours && {
-    days: campaign.hours.days,
-    from: clockTime(campaign.hours.from),
-    until: clockTime(campaign.hours.until),
-  },
+  hours: campaign.hours && toHoursInput(campaign.hours),
   expires_at: instantOrNull(campaign.expiresAt),
   quota_reserve: campaign.quotaReserve,
   default_country_code: campaign.defaultCountryCode,

@@ -144,14 +144,14 @@ export interface Campaign {
   readonly timezone: string | null
   /** It begins then. */
   readonly sendAt: Date | null
-  /** Messages leave only then; minutes after midnight. */
+  /** Messages leave only then. */
   readonly hours: {
     /** In the order of the week. */
     readonly days: ReadonlyArray<Weekday>
-    /** First minute. */
-    readonly from: number
-    /** Minute after the last. */
-    readonly until: number
+    /** Such as `09:00`. */
+    readonly from: string
+    /** Later than `from`, at most `24:00`. */
+    readonly until: string
   } | null
   /** No message leaves later. */
   readonly expiresAt: Date | null

@@ -7,6 +7,7 @@ import {
   MediaFiles,
   refuseUnkept,
   StoreUnavailable,
+  toHoursInput,
 } from "@messaging-service/core"
 import type {
   CampaignForecast as Forecast,
@@ -56,7 +57,7 @@ const campaignShown = (campaign: CampaignView): Campaign => ({
   reference: campaignReference(campaign),
   timezone: campaign.timezone,
   sendAt: dateOrNull(campaign.sendAt),
-  hours: campaign.hours,
+  hours: campaign.hours && toHoursInput(campaign.hours),
   expiresAt: dateOrNull(campaign.expiresAt),
   quotaReserve: campaign.quotaReserve,
   defaultCountryCode: campaign.defaultCountryCode,
