@@ -56,14 +56,28 @@ export interface Phone {
   readonly registrationId: number
   readonly displayed: ReadonlyMap<string, PublicMessage>
   readonly bundle: () => Promise<Bundle>
-  /** Decrypts and shows; `false` if it could not. */
-  readonly receive: (envelope: Envelope, media: ReadonlyMap<string, Buffer>) => Promise<boolean>
-  /** Encrypts for a linked device; if there is no session, starts one from the bundle. */
+  /** Decrypts and shows; `undefined` if it could not. */
+  readonly receive: (
+    envelope: Envelope,
+    media: ReadonlyMap<string, Buffer>,
+  ) => Promise<proto.IMessage | undefined>
+  /** Encrypts for a linked device; starts a session from the bundle if there is none, or `isNew`. */
   readonly seal: (
     to: string,
     message: proto.IMessage,
     bundle: () => Bundle,
+    isNew?: boolean,
   ) => Promise<{ readonly type: string; readonly ciphertext: Uint8Array }>
+  /** Encrypts for a group, with the author's address; `key` opens it and all later messages. */
+  readonly sealForGroup: (
+    group: string,
+    author: string,
+    message: proto.IMessage,
+  ) => Promise<{ readonly ciphertext: Uint8Array; readonly key: Uint8Array }>
+  /** The key of the group's next messages. */
+  readonly groupKey: (group: string, author: string) => Promise<Uint8Array>
+  /** Whether the device needs the group's key; it has it from then on. */
+  readonly isFirst: (group: string, to: string) => boolean
   /** Forgets sessions that others started: the next message to it is unreadable. */
   readonly loseSessions: () => void
   readonly close: () => void
@@ -222,6 +236,25 @@ const show = async (
   })
 }
 
+/** The phone's keys for groups, and the devices that have them. */
+const makeGroupKeys = (repository: Repository) => {
+  const haveKey = new Set<string>()
+  const sealForGroup: Phone["sealForGroup"] = async (group, author, message) => {
+    const data = encodeWAMessage(message)
+    const sealed = await repository.encryptGroupMessage({ group, meId: author, data })
+    return { ciphertext: sealed.ciphertext, key: sealed.senderKeyDistributionMessage }
+  }
+  const groupKey: Phone["groupKey"] = (group, author) =>
+    repository.getSenderKeyDistributionMessage({ group, meId: author })
+  const isFirst: Phone["isFirst"] = (group, to) => {
+    const device = `${group} ${to}`
+    const isNew = !haveKey.has(device)
+    haveKey.add(device)
+    return isNew
+  }
+  return { sealForGroup, groupKey, isFirst, forget: () => haveKey.clear() }
+}
+
 /** A new phone may still show the old one's messages. */
 export const makePhone = (before: ReadonlyMap<string, PublicMessage> = new Map()): Phone => {
   const creds = initAuthCreds()
@@ -237,6 +270,7 @@ export const makePhone = (before: ReadonlyMap<string, PublicMessage> = new Map()
     undefined,
   )
   const displayed = new Map(before)
+  const groupKeys = makeGroupKeys(repository)
   let lastPreKey = 0
 
   return {
@@ -267,18 +301,22 @@ export const makePhone = (before: ReadonlyMap<string, PublicMessage> = new Map()
         const known = displayed.get(envelope.id)
         if (known === undefined) await show(displayed, envelope, message, media)
         else displayed.set(envelope.id, { ...known, arrivals: known.arrivals + 1 })
-        return true
+        return message
       } catch {
-        return false
+        return undefined
       }
     },
-    seal: async (to, message, bundle) => {
+    seal: async (to, message, bundle, isNew = false) => {
       const { exists } = await repository.validateSession(to)
-      if (!exists)
+      if (!exists || isNew)
         await repository.injectE2ESession({ jid: to, session: toSession(bundle()) as never })
       return repository.encryptMessage({ jid: to, data: encodeWAMessage(message) })
     },
+    sealForGroup: groupKeys.sealForGroup,
+    groupKey: groupKeys.groupKey,
+    isFirst: groupKeys.isFirst,
     loseSessions: () => {
+      groupKeys.forget()
       for (const key of stored.keys()) {
         if (key.startsWith("session/") || key.startsWith("sender-key/")) stored.delete(key)
       }

@@ -3,9 +3,9 @@
  * senders of messages, and the test's orders.
  */
 import { jidDecode } from "baileys"
-import type { BinaryNode } from "baileys"
 import type { Connection } from "./Connection.ts"
 import type { PublicKey, SignedKey } from "./deviceKeys.ts"
+import type { Mailbox } from "./Mailbox.ts"
 import type { Orders } from "./orders.ts"
 import type { Phone } from "./Phone.ts"
 
@@ -19,12 +19,21 @@ export interface Device {
   signedKey: SignedKey
   preKeys: Array<PublicKey>
   connection: Connection | undefined
-  /** What arrived while the device was away. */
-  waiting: Array<BinaryNode>
-  /** Receipts without an acknowledgement; the device gets them again when it returns. */
-  readonly unheard: Map<string, BinaryNode>
+  readonly mailbox: Mailbox
+  readonly readMarks: Array<ReadMark>
   hasHistory: boolean
   readonly sessions: Sessions
+}
+
+/** Messages that a device has marked as read. */
+export interface ReadMark {
+  /** The address of the person or group. */
+  readonly chat: string
+  /** In a group: the author's address. */
+  readonly participant: string | undefined
+  readonly ids: ReadonlyArray<string>
+  /** `read-self`: the author does not see it. */
+  readonly type: "read" | "read-self"
 }
 
 export interface Sessions {
@@ -73,6 +82,8 @@ export interface ServerState {
   readonly sent: Map<string, Sent>
   readonly orders: Orders
   readonly media: Map<string, Buffer>
+  /** The status with which the media server answers, by path. */
+  readonly endedLinks: Map<string, number>
   /** Everything that the server did not understand. */
   readonly complaints: Array<string>
   readonly asksForFewPreKeys: boolean
@@ -114,29 +125,5 @@ export const withDevice = (jid: string, device: number) =>
   device === 0 ? jid : jid.replace("@", `:${device}@`)
 
 export const toLid = (number: string) => `9${number.padStart(14, "0")}@lid`
-
-/** Names a receipt, and its acknowledgement. */
-const receiptKey = ({ attrs }: BinaryNode, by: string | undefined) =>
-  [attrs["id"], attrs["type"], attrs["participant"], by].join(" ")
-
-/** Sends to a linked device, at once or when it returns; a receipt until the device acknowledges it. */
-export const sendTo = (device: Device, node: BinaryNode) => {
-  const isReceipt = node.tag === "receipt"
-  if (isReceipt) device.unheard.set(receiptKey(node, node.attrs["from"]), node)
-  if (device.connection?.isOpen() === true) device.connection.send(node)
-  else if (!isReceipt) device.waiting.push(node)
-}
-
-/** What a returning device has not received yet. */
-export const missedBy = (device: Device): ReadonlyArray<BinaryNode> =>
-  [...device.waiting.splice(0), ...device.unheard.values()].map((node) => ({
-    ...node,
-    attrs: { ...node.attrs, offline: "0" },
-  }))
-
-/** The device acknowledges something. */
-export const heardBy = (device: Device, ack: BinaryNode) => {
-  if (ack.attrs["class"] === "receipt") device.unheard.delete(receiptKey(ack, ack.attrs["to"]))
-}
 
 export const nowSeconds = () => String(Math.floor(Date.now() / 1000))

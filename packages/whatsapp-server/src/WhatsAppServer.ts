@@ -21,7 +21,9 @@ import { deviceBundle } from "./queries.ts"
 import { silenceLibsignal } from "./quiet.ts"
 import { endWith, makeSessions } from "./sessions.ts"
 import { accountCalled, toDigits, toLid } from "./ServerState.ts"
-import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
+import type { Account, Device, Group, ReadMark, ReceiptType, ServerState } from "./ServerState.ts"
+import { makeWritings } from "./writing.ts"
+import type { Writing } from "./writing.ts"
 
 export interface ServerOptions {
   /** How many QR codes a client receives for one attempt. */
@@ -81,8 +83,16 @@ interface PeopleControls {
   readonly reinstall: (number: string) => Effect.Effect<void>
   /** The phone forgets its sessions, so it cannot read the next message and asks for it again. */
   readonly loseSessions: (number: string) => Effect.Effect<void>
-  /** A person writes to every device of an account. */
-  readonly write: (from: string, to: string, text: string) => Effect.Effect<void>
+  /**
+   * A person writes to a number, a group, or `status@broadcast`; every linked device of the readers gets it,
+   * and those of the author too. Returns the message's id. What was written by the owner of a number on the
+   * phone is a message from that number.
+   */
+  readonly write: (from: string, to: string, what: string | Writing) => Effect.Effect<string>
+  /** The same message once more, readable, with the same id. */
+  readonly resend: (from: string, id: string) => Effect.Effect<void>
+  /** From now on the link to the message's file answers with this status: 403, 404, 410. */
+  readonly endLink: (from: string, id: string, status: number) => Effect.Effect<void>
 
   /** Others take this many of the devices' pre-keys, as when they begin sessions. */
   readonly takePreKeys: (number: string, count: number) => Effect.Effect<void>
@@ -126,6 +136,14 @@ interface Observations {
   readonly codeRequested: (number: string) => boolean
   /** Receipts that devices of that number have not acknowledged; they receive them again. */
   readonly unheard: (number: string) => number
+  /** Ids of messages that devices of that number have not answered; they receive them again. */
+  readonly unanswered: (number: string) => ReadonlyArray<string>
+  /** Those of them that a device answered with an error. */
+  readonly refused: (number: string) => ReadonlyArray<string>
+  /** How often devices of that number were sent a message with this id. */
+  readonly deliveries: (number: string, id: string) => number
+  /** What devices of that number have marked as read, in order. */
+  readonly readMarks: (number: string) => ReadonlyArray<ReadMark>
   /** How many pre-keys the server has of each device. */
   readonly preKeys: (number: string) => ReadonlyArray<number>
   /** Queries and stanzas that the server does not know. Tests can require that there are none. */
@@ -173,6 +191,7 @@ const makeState = (
   sent: new Map(),
   orders: makeOrders(),
   media: new Map(),
+  endedLinks: new Map(),
   complaints: [],
   changed,
 })
@@ -208,8 +227,9 @@ const open = (options: ServerOptions) =>
     const address = media.address()
     const mediaHost = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`
     const linking = makeLinking(state, options.qrReferences ?? 6)
-    const messages = makeMessages(state)
-    const sessions = makeSessions(state, linking, messages, mediaHost)
+    const writings = makeWritings(state, mediaHost)
+    const messages = makeMessages(state, writings)
+    const sessions = makeSessions(state, linking, messages, writings, mediaHost)
     const listener = makeListener(state, sharedNoiseKeys(), {
       ...sessions,
       failed: (what, error) => state.complaints.push(`${what} failed: ${String(error)}`),
@@ -223,9 +243,21 @@ const open = (options: ServerOptions) =>
         media.close(resolve)
       })
       for (const { phone } of state.accounts.values()) phone.close()
+      writings.close()
       speak()
     }
-    return { state, until, linking, messages, sessions, listener, certificate, mediaHost, close }
+    return {
+      state,
+      until,
+      linking,
+      messages,
+      writings,
+      sessions,
+      listener,
+      certificate,
+      mediaHost,
+      close,
+    }
   })
 
 type Opened = Effect.Success<ReturnType<typeof open>>
@@ -253,7 +285,7 @@ const linked = (attempt: () => Promise<Device>) =>
   })
 
 const controlPeople = (server: Opened): PeopleControls => {
-  const { linking, messages, state } = server
+  const { linking, messages, state, writings } = server
   return {
     person: (number, options = {}) =>
       Effect.sync(() => {
@@ -291,15 +323,17 @@ const controlPeople = (server: Opened): PeopleControls => {
         getAccount(state, number).phone = makePhone(phone.displayed)
       }),
     loseSessions: (number) => Effect.sync(() => getAccount(state, number).phone.loseSessions()),
-    write: (from, to, text) =>
-      Effect.forEach(
-        getDevices(state, to),
-        (device) =>
-          Effect.promise(() =>
-            messages.write(getAccount(state, from), device, { conversation: text }),
-          ),
-        { discard: true },
+    write: (from, to, what) =>
+      Effect.promise(() =>
+        writings.write(
+          getAccount(state, from),
+          to.includes("@") ? to : toDigits(to),
+          typeof what === "string" ? { text: what } : what,
+        ),
       ),
+    resend: (from, id) => Effect.promise(() => writings.resend(getAccount(state, from), id)),
+    endLink: (from, id, status) =>
+      Effect.sync(() => writings.endLink(getAccount(state, from), id, status)),
 
     takePreKeys: (number, count) =>
       Effect.sync(() => {
@@ -363,7 +397,13 @@ const observe = ({ linking, state }: Opened): Observations => ({
   codeRequested: (number) => linking.hasRequested(getAccount(state, number)),
   decrypted: (number) => [...(accountCalled(state, number)?.phone.displayed.values() ?? [])],
   copies: (number) => accountCalled(state, number)?.phone.displayed.size ?? 0,
-  unheard: (number) => getDevices(state, number).reduce((sum, each) => sum + each.unheard.size, 0),
+  unheard: (number) =>
+    getDevices(state, number).reduce((sum, { mailbox }) => sum + mailbox.receipts(), 0),
+  unanswered: (number) => getDevices(state, number).flatMap(({ mailbox }) => mailbox.messages()),
+  refused: (number) => getDevices(state, number).flatMap(({ mailbox }) => mailbox.refused()),
+  deliveries: (number, id) =>
+    getDevices(state, number).reduce((sum, { mailbox }) => sum + mailbox.deliveries(id), 0),
+  readMarks: (number) => getDevices(state, number).flatMap(({ readMarks }) => readMarks),
   preKeys: (number) => getDevices(state, number).map(({ preKeys }) => preKeys.length),
   complaints: () => [...state.complaints],
 })

@@ -3,6 +3,7 @@ export { LinkRefused } from "./linking.ts"
 export type { ConnectionOutcome, MessageOrder, MessageOutcome, Step } from "./orders.ts"
 export type { Media, PublicMessage } from "./Phone.ts"
 export { someProxies, withCredentials } from "./proxies.ts"
+export type { ReadMark } from "./ServerState.ts"
 export { make, WhatsAppServer } from "./WhatsAppServer.ts"
 export type {
   DeviceSessions,
@@ -11,3 +12,5 @@ export type {
   ServerOptions,
   WhatsAppServerShape,
 } from "./WhatsAppServer.ts"
+export type { SentFile } from "./files.ts"
+export type { Address, Arrival, Writing } from "./writing.ts"

@@ -18,6 +18,7 @@ import {
 import type { AuthenticationCreds, BinaryNode } from "baileys"
 import { randomBytes } from "node:crypto"
 import type { Connection } from "./Connection.ts"
+import { makeMailbox } from "./Mailbox.ts"
 import {
   answerTo,
   bigEndian,
@@ -131,24 +132,30 @@ const makeDevice = (
   id: number,
   clientKey: Uint8Array,
   data: Candidate["data"],
-): Device => ({
-  account,
-  id,
-  clientKey,
-  registrationId: getNumber(data.eRegid),
-  identity: data.eIdent ?? Buffer.alloc(0),
-  signedKey: {
-    id: getNumber(data.eSkeyId),
-    value: data.eSkeyVal ?? Buffer.alloc(0),
-    signature: data.eSkeySig ?? Buffer.alloc(0),
-  },
-  preKeys: [],
-  connection: undefined,
-  waiting: [],
-  unheard: new Map(),
-  hasHistory: false,
-  sessions: { open: 0, max: 0, logins: 0 },
-})
+): Device => {
+  const device: Device = {
+    account,
+    id,
+    clientKey,
+    registrationId: getNumber(data.eRegid),
+    identity: data.eIdent ?? Buffer.alloc(0),
+    signedKey: {
+      id: getNumber(data.eSkeyId),
+      value: data.eSkeyVal ?? Buffer.alloc(0),
+      signature: data.eSkeySig ?? Buffer.alloc(0),
+    },
+    preKeys: [],
+    connection: undefined,
+    mailbox: makeMailbox(account, (stanza) => {
+      device.connection?.send(stanza)
+      return device.connection?.isOpen() === true
+    }),
+    readMarks: [],
+    hasHistory: false,
+    sessions: { open: 0, max: 0, logins: 0 },
+  }
+  return device
+}
 
 const openBundle = (sealed: Buffer, key: Buffer) => {
   try {

@@ -38,8 +38,12 @@ const takeUpload = async (
 }
 
 const giveFile = (state: ServerState, request: IncomingMessage, response: ServerResponse) => {
-  const file = state.media.get(request.url ?? "")
-  if (file === undefined) return answer(response, 404, { error: 404 })
+  const path = request.url ?? ""
+  const file = state.media.get(path)
+  const ended = state.endedLinks.get(path)
+  if (file === undefined || ended !== undefined) {
+    return answer(response, ended ?? 404, { error: ended ?? 404 })
+  }
   response.writeHead(200, { "content-type": "application/octet-stream" })
   response.end(file)
 }

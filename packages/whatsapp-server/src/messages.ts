@@ -2,16 +2,14 @@
  * Messages on their way: the server acks or refuses them and hands them to every device they were
  * sealed for. A phone that cannot read one asks for it again. Receipts travel back.
  */
-import { proto } from "baileys"
 import type { BinaryNode } from "baileys"
-import { deflateSync } from "node:zlib"
 import { bigEndian, bytesIn, find, findAll, node } from "./nodes.ts"
 import type { MessageOutcome } from "./orders.ts"
 import { bundleNodes } from "./deviceKeys.ts"
 import type { Envelope } from "./Phone.ts"
-import { deviceBundle } from "./queries.ts"
-import { accountAt, toDeviceId, nowSeconds, sendTo, withDevice } from "./ServerState.ts"
+import { accountAt, toDeviceId, nowSeconds, withDevice } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
+import type { Writings } from "./writing.ts"
 
 export interface ReceiptOrder {
   /** Who received or read it. */
@@ -25,19 +23,16 @@ export interface Messages {
   readonly received: (device: Device, stanza: BinaryNode) => Promise<void>
   readonly receipt: (order: ReceiptOrder) => void
   readonly releaseAcks: () => void
-  readonly write: (from: Account, device: Device, message: proto.IMessage) => Promise<void>
-  /** Sends a device what its phone tells it after linking. */
-  readonly introduce: (device: Device) => Promise<void>
 }
 
 /** Messages on their way. */
 interface MessageServer {
   readonly state: ServerState
+  readonly writings: Writings
   /** Acks that a test withholds until it releases them. */
   readonly withheld: Array<{ readonly device: Device; readonly ack: BinaryNode }>
   /** How often each phone asked for a message again. */
   readonly retries: Map<string, number>
-  lastId: number
 }
 
 const maxRetries = 5
@@ -82,8 +77,7 @@ const askAgain = async (
     group === undefined
       ? { from: account.pn }
       : { from: group.id, participant: group.addressing === "lid" ? account.lid : account.pn }
-  sendTo(
-    device,
+  device.mailbox.add(
     node("receipt", { ...attrs, id, type: "retry", t: nowSeconds() }, [
       node("retry", { count: String(count), id, t: nowSeconds(), v: "1" }),
       node("registration", {}, bigEndian(account.phone.registrationId, 4)),
@@ -108,13 +102,10 @@ const handToPhone = async (
     group: group?.id,
     sealed,
   }
-  if (await account.phone.receive(envelope, server.state.media)) {
-    if (account !== device.account) {
-      for (const type of account.receipts) sendReceipt(server, { by: account, ids: [id], type })
-    }
-  } else {
-    await askAgain(server, account, device, stanza, group)
-  }
+  const message = await account.phone.receive(envelope, server.state.media)
+  if (message === undefined) return askAgain(server, account, device, stanza, group)
+  if (account === device.account) return server.writings.answerDevice(device, id, message)
+  for (const type of account.receipts) sendReceipt(server, { by: account, ids: [id], type })
 }
 
 const handToDevice = (
@@ -126,8 +117,7 @@ const handToDevice = (
 ) => {
   const isOwn = to.account === from.account
   const chat = stanza.attrs["to"]
-  sendTo(
-    to,
+  to.mailbox.add(
     node(
       "message",
       {
@@ -212,36 +202,8 @@ const sendReceipt = ({ state }: MessageServer, { address = "pn", by, ids, type }
   const items = more.map((other) => node("item", { id: other }))
   const content = items.length === 0 ? undefined : [node("list", {}, items)]
   for (const device of sent.device.account.devices.values()) {
-    sendTo(device, node("receipt", attrs, content))
+    device.mailbox.add(node("receipt", attrs, content))
   }
-}
-
-const write = async (
-  server: MessageServer,
-  from: Account,
-  device: Device,
-  message: proto.IMessage,
-  attrs: Readonly<Record<string, string>> = {},
-) => {
-  const to = withDevice(device.account.lid, device.id)
-  const sealed = await from.phone.seal(to, message, () => deviceBundle(device))
-  const id = `3A${String(++server.lastId).padStart(18, "0")}`
-  sendTo(
-    device,
-    node(
-      "message",
-      {
-        from: from.pn,
-        sender_lid: from.lid,
-        type: "text",
-        id,
-        t: nowSeconds(),
-        notify: from.name,
-        ...attrs,
-      },
-      [node("enc", { v: "2", type: sealed.type }, sealed.ciphertext)],
-    ),
-  )
 }
 
 const receive = async (server: MessageServer, device: Device, stanza: BinaryNode) => {
@@ -261,35 +223,15 @@ const receive = async (server: MessageServer, device: Device, stanza: BinaryNode
   finish(server, device, stanza, outcome)
 }
 
-const introduce = async (server: MessageServer, device: Device) => {
-  const { account } = device
-  device.hasHistory = true
-  const history = proto.HistorySync.encode({
-    syncType: proto.HistorySync.HistorySyncType.INITIAL_BOOTSTRAP,
-    phoneNumberToLidMappings: [{ pnJid: account.pn, lidJid: account.lid }],
-  }).finish()
-  const historySyncNotification = {
-    syncType: proto.Message.HistorySyncType.INITIAL_BOOTSTRAP,
-    chunkOrder: 1,
-    progress: 100,
-    initialHistBootstrapInlinePayload: deflateSync(history),
-  }
-  const type = proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION
-  const message = { protocolMessage: { type, historySyncNotification } }
-  await write(server, account, device, message, { category: "peer" })
-}
-
 const releaseAcks = ({ withheld }: MessageServer) => {
   for (const { ack, device } of withheld.splice(0)) device.connection?.send(ack)
 }
 
-export const makeMessages = (state: ServerState): Messages => {
-  const server: MessageServer = { state, withheld: [], retries: new Map(), lastId: 0 }
+export const makeMessages = (state: ServerState, writings: Writings): Messages => {
+  const server: MessageServer = { state, writings, withheld: [], retries: new Map() }
   return {
     received: (device, stanza) => receive(server, device, stanza),
     receipt: (order) => sendReceipt(server, order),
     releaseAcks: () => releaseAcks(server),
-    write: (from, device, message) => write(server, from, device, message),
-    introduce: (device) => introduce(server, device),
   }
 }

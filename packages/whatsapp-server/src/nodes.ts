@@ -27,6 +27,10 @@ export const findAll = (from: BinaryNode | undefined, tag: string): ReadonlyArra
 export const children = ({ content }: BinaryNode): ReadonlyArray<BinaryNode> =>
   Array.isArray(content) ? content : []
 
+/** All ids in a receipt. */
+export const idsIn = (receipt: BinaryNode): ReadonlyArray<string> =>
+  [receipt, ...findAll(find(receipt, "list"), "item")].flatMap(({ attrs }) => attrs["id"] ?? [])
+
 /** A node's content as bytes, in either encoding. */
 export const bytesIn = (from: BinaryNode | undefined): Buffer => {
   const content = from?.content

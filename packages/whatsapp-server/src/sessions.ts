@@ -6,10 +6,11 @@ import type { BinaryNode, proto } from "baileys"
 import type { Connection } from "./Connection.ts"
 import type { Linking } from "./linking.ts"
 import type { Messages } from "./messages.ts"
-import { answerTo, errorTo, find, node, serverJid } from "./nodes.ts"
+import { answerTo, errorTo, find, idsIn, node } from "./nodes.ts"
 import { answerQuery } from "./queries.ts"
-import { heardBy, missedBy, nowSeconds, withDevice } from "./ServerState.ts"
+import { nowSeconds, withDevice } from "./ServerState.ts"
 import type { Device, ServerState } from "./ServerState.ts"
+import type { Writings } from "./writing.ts"
 
 export interface Sessions {
   readonly opened: (connection: Connection, payload: proto.ClientPayload) => void
@@ -46,6 +47,7 @@ interface SessionTable {
   readonly state: ServerState
   readonly linking: Linking
   readonly messages: Messages
+  readonly writings: Writings
   readonly mediaHost: string
   readonly connections: Set<Connection>
   readonly devices: Map<Connection, Device>
@@ -62,26 +64,16 @@ const deviceNamed = (
   return isItself ? found : undefined
 }
 
-/** Sends an active device what it missed, and its history once. */
-const catchUp = async (messages: Messages, device: Device) => {
-  const missed = missedBy(device)
-  for (const stanza of missed) device.connection?.send(stanza)
-  device.connection?.send(
-    node("ib", { from: serverJid }, [node("offline", { count: String(missed.length) })]),
-  )
-  if (!device.hasHistory) await messages.introduce(device)
+const takeReceipt = async (writings: Writings, device: Device, receipt: BinaryNode) => {
+  const { id, participant, to, type } = receipt.attrs
+  device.connection?.send(node("ack", { class: "receipt", id, from: to, type, participant }))
+  if (type === "read" || type === "read-self") {
+    device.readMarks.push({ chat: to ?? "", participant, ids: idsIn(receipt), type })
+  }
+  if (type === "retry") await writings.retry(device, receipt)
+  if (type === "server-error") writings.renewFile(device, receipt)
+  device.mailbox.answered(receipt)
 }
-
-const acknowledge = (device: Device, { attrs, tag }: BinaryNode) =>
-  device.connection?.send(
-    node("ack", {
-      class: tag,
-      id: attrs["id"],
-      from: attrs["to"],
-      type: attrs["type"],
-      participant: attrs["participant"],
-    }),
-  )
 
 const logIn = (
   { devices, state }: SessionTable,
@@ -99,6 +91,7 @@ const logIn = (
   devices.set(connection, device)
   const before = device.connection
   device.connection = connection
+  device.mailbox.restart()
   if (before?.isOpen() === true) endWith(before, 440)
   connection.send(
     node("success", {
@@ -112,21 +105,24 @@ const logIn = (
 }
 
 const onQuery = async (
-  { mediaHost, messages, state }: SessionTable,
+  { mediaHost, state, writings }: SessionTable,
   device: Device,
   query: BinaryNode,
 ) => {
   if (query.attrs["type"] === "result" || query.attrs["type"] === "error") return
   const answer = await answerQuery(state, device, query, mediaHost)
   if (answer !== undefined) device.connection?.send(answer)
-  if (find(query, "active") !== undefined) await catchUp(messages, device)
+  if (find(query, "active") === undefined) return
+  device.mailbox.announce()
+  if (!device.hasHistory) await writings.introduce(device)
 }
 
 const onStanza = async (sessions: SessionTable, device: Device, stanza: BinaryNode) => {
   if (stanza.tag === "iq") return onQuery(sessions, device, stanza)
   if (stanza.tag === "message") return sessions.messages.received(device, stanza)
-  if (stanza.tag === "receipt") return acknowledge(device, stanza)
-  if (stanza.tag === "ack") return heardBy(device, stanza)
+  if (stanza.tag === "receipt") return takeReceipt(sessions.writings, device, stanza)
+  if (stanza.tag === "ack") return device.mailbox.answered(stanza)
+  if (find(stanza, "offline_batch") !== undefined) return device.mailbox.release()
   if (!["ib", "presence", "chatstate"].includes(stanza.tag)) {
     sessions.state.complaints.push(`a stanza ${stanza.tag}`)
   }
@@ -162,7 +158,10 @@ const close = ({ connections, devices, linking, state }: SessionTable, connectio
   devices.delete(connection)
   if (device !== undefined) {
     device.sessions.open -= 1
-    if (device.connection === connection) device.connection = undefined
+    if (device.connection === connection) {
+      device.connection = undefined
+      device.mailbox.restart()
+    }
   }
   state.changed()
 }
@@ -171,6 +170,7 @@ export const makeSessions = (
   state: ServerState,
   linking: Linking,
   messages: Messages,
+  writings: Writings,
   mediaHost: string,
 ): Sessions => {
   const connections = new Set<Connection>()
@@ -178,6 +178,7 @@ export const makeSessions = (
     state,
     linking,
     messages,
+    writings,
     mediaHost,
     connections,
     devices: new Map(),
