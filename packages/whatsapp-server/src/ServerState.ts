@@ -56,8 +56,35 @@ export interface Account {
   readonly receipts: ReadonlyArray<ReceiptType>
   /** Linking needs a passkey, which the library does not support. */
   readonly needsPasskey: boolean
+  readonly standing: Standing
   readonly devices: Map<number, Device>
   lastDeviceId: number
+}
+
+export interface ClosedChats {
+  /** In milliseconds. Default: no end. */
+  readonly until?: number
+  /** WhatsApp's name of the reason. Default: `DEFAULT`. */
+  readonly reason?: string
+}
+
+/** New chats that an account may begin in a cycle. */
+export interface ChatCap {
+  /** Null: no cap. */
+  readonly limit: number | null
+  readonly used: number
+  /** The cycle's start and end, in milliseconds. */
+  readonly from: number
+  readonly until: number
+  readonly status: "NONE" | "FIRST_WARNING" | "SECOND_WARNING" | "CAPPED"
+}
+
+/** What the account may do with people it does not know. */
+export interface Standing {
+  closed: ClosedChats | undefined
+  cap: ChatCap | undefined
+  /** The numbers of people with whom it has exchanged messages. */
+  readonly known: Set<string>
 }
 
 export type ReceiptType = "delivered" | "read"

@@ -18,10 +18,21 @@ import type { ConnectionOutcome, MessageOrder, Step } from "./orders.ts"
 import { makePhone } from "./Phone.ts"
 import type { PublicMessage } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
+import { freshStanding, setCap, setClosed } from "./restrictions.ts"
+import type { Notice } from "./restrictions.ts"
 import { silenceLibsignal } from "./quiet.ts"
 import { endWith, makeSessions } from "./sessions.ts"
 import { accountCalled, toDigits, toLid } from "./ServerState.ts"
-import type { Account, Device, Group, ReadMark, ReceiptType, ServerState } from "./ServerState.ts"
+import type {
+  Account,
+  ChatCap,
+  ClosedChats,
+  Device,
+  Group,
+  ReadMark,
+  ReceiptType,
+  ServerState,
+} from "./ServerState.ts"
 import { makeWritings } from "./writing.ts"
 import type { Writing } from "./writing.ts"
 
@@ -93,6 +104,15 @@ interface PeopleControls {
   readonly resend: (from: string, id: string) => Effect.Effect<void>
   /** From now on the link to the message's file answers with this status: 403, 404, 410. */
   readonly endLink: (from: string, id: string, status: number) => Effect.Effect<void>
+
+  /** WhatsApp closes new chats to an account, and tells its devices. Messages to new people get 463. */
+  readonly closeNewChats: (
+    number: string,
+    closed?: ClosedChats,
+    notice?: Notice,
+  ) => Effect.Effect<void>
+  readonly openNewChats: (number: string, notice?: Notice) => Effect.Effect<void>
+  readonly capNewChats: (number: string, cap: ChatCap, notice?: Notice) => Effect.Effect<void>
 
   /** Others take this many of the devices' pre-keys, as when they begin sessions. */
   readonly takePreKeys: (number: string, count: number) => Effect.Effect<void>
@@ -176,6 +196,7 @@ const makeAccount = (number: string, options: PersonOptions): Account => ({
   phone: makePhone(),
   receipts: options.receipts ?? [],
   needsPasskey: options.needsPasskey ?? false,
+  standing: freshStanding(),
   devices: new Map(),
   lastDeviceId: 0,
 })
@@ -334,6 +355,13 @@ const controlPeople = (server: Opened): PeopleControls => {
     resend: (from, id) => Effect.promise(() => writings.resend(getAccount(state, from), id)),
     endLink: (from, id, status) =>
       Effect.sync(() => writings.endLink(getAccount(state, from), id, status)),
+
+    closeNewChats: (number, closed = {}, notice = "whole") =>
+      Effect.sync(() => setClosed(getAccount(state, number), closed, notice)),
+    openNewChats: (number, notice) =>
+      Effect.sync(() => setClosed(getAccount(state, number), undefined, notice)),
+    capNewChats: (number, cap, notice) =>
+      Effect.sync(() => setCap(getAccount(state, number), cap, notice)),
 
     takePreKeys: (number, count) =>
       Effect.sync(() => {

@@ -7,6 +7,7 @@ import { bigEndian, bytesIn, find, findAll, node } from "./nodes.ts"
 import type { MessageOutcome } from "./orders.ts"
 import { bundleNodes } from "./deviceKeys.ts"
 import type { Envelope } from "./Phone.ts"
+import { acquaint, isTooNew } from "./restrictions.ts"
 import { accountAt, toDeviceId, nowSeconds, withDevice } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 import type { Writings } from "./writing.ts"
@@ -217,6 +218,9 @@ const receive = async (server: MessageServer, device: Device, stanza: BinaryNode
   if (typeof outcome === "object" && outcome.drop === "before work") {
     return device.connection?.drop()
   }
+  const person = accountAt(server.state, to)
+  if (isTooNew(device.account, person)) return device.connection?.send(ackTo(stanza, 463))
+  if (person !== undefined) acquaint(device.account, person)
   const id = stanza.attrs["id"] ?? ""
   if (!server.state.sent.has(id)) server.state.sent.set(id, { device, to })
   await deliver(server, device, stanza)

@@ -16,6 +16,9 @@ export type Step =
   | "groups"
   | "group"
   | "media connection"
+  /** The questions about restrictions; the answer contains an error. */
+  | "closed chats"
+  | "chat cap"
   | "upload"
 
 export type ConnectionOutcome =

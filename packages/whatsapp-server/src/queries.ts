@@ -18,6 +18,7 @@ import {
   serverJid,
 } from "./nodes.ts"
 import type { Step } from "./orders.ts"
+import { answerMex } from "./restrictions.ts"
 import { accountAt, accountCalled, toDeviceId } from "./ServerState.ts"
 import type { Account, Device, Group, ServerState } from "./ServerState.ts"
 
@@ -231,6 +232,9 @@ const answers: Readonly<Record<string, Answer>> = {
   privacy: { answer: yes },
   abt: { answer: ({ query }) => answerTo(query, [node("props", { hash: "loopback" })]) },
   blocklist: { answer: ({ query }) => answerTo(query, [node("list")]) },
+  "w:mex query": {
+    answer: ({ about, device, query, state }) => answerMex(state, device, query, about),
+  },
   "w:stats": { answer: yes },
   "urn:xmpp:whatsapp:dirty": { answer: yes },
   "w:profile:picture": { answer: ({ query }) => errorTo(query, 404) },

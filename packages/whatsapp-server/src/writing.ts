@@ -15,6 +15,7 @@ import type { Bundle } from "./deviceKeys.ts"
 import { makePhone } from "./Phone.ts"
 import type { Phone } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
+import { acquaint } from "./restrictions.ts"
 import { accountAt, nowSeconds, withDevice } from "./ServerState.ts"
 import type { Account, Device, Group, ServerState } from "./ServerState.ts"
 
@@ -416,6 +417,7 @@ const write = async (server: WritingServer, author: Account, to: string, what: W
       ? composed.message
       : quoting(server, author, chat, quotes, composed.message)
   const written = remember(server, author, chat, { ...composed, message }, what)
+  if (chat.person !== undefined) acquaint(author, chat.person)
   await deliver(written, written.arrives)
   server.state.changed()
   return written.id
