@@ -79,6 +79,9 @@ export type CallRequest =
       /** It runs once, in a workspace that is not audited. */
       readonly isProbe: boolean
     }
+  | MakeCampaign
+  | AddCampaignRows
+  | { readonly _tag: "ReadCampaign"; readonly campaign: string }
   | { readonly _tag: "RotateCallbackSecret" | "ReadCallbackSecret" }
   | { readonly _tag: "MakeKey" | "RevokeKey" | "UseKey"; readonly key: string }
 
@@ -106,6 +109,38 @@ export interface Paced {
   readonly minIntervalMillis: number | null
   readonly perMinute: number | null
   readonly newRecipientsPerDay: number | null
+}
+
+/** Makes a draft; the texts of its messages begin with its name. */
+export interface MakeCampaign {
+  readonly _tag: "MakeCampaign"
+  readonly campaign: string
+  readonly mode: "live" | "test"
+  /** Indexes of its numbers; null for all. */
+  readonly numbers: ReadonlyArray<number> | null
+  /** What it leaves to others of a number's 24 hours. */
+  readonly reserve: number
+  /** Whether a recipient that comes again is refused. */
+  readonly dropsDuplicates: boolean
+  readonly sendAt: number | null
+}
+
+/** A row to add. Its text is the campaign's name and its label. */
+export interface RequestedRow {
+  readonly label: string
+  readonly phone: string
+  /** What it is refused with when it is added; null for one that is accepted. */
+  readonly code: string | null
+  readonly sendAt: number | null
+  readonly expiresAt: number | null
+}
+
+export interface AddCampaignRows {
+  readonly _tag: "AddCampaignRows"
+  readonly campaign: string
+  readonly rows: ReadonlyArray<RequestedRow>
+  /** Whether they come as a file. */
+  readonly isFile: boolean
 }
 
 /** Creates a webhook endpoint; its URL names it. */
@@ -152,7 +187,11 @@ export type Answer =
   | { readonly _tag: "Queued"; readonly eventId: string }
   /** A request was admitted; so many remain in this minute. */
   | { readonly _tag: "Admitted"; readonly remaining: number }
-  | { readonly _tag: "Done" }
+  /** `queued`: messages of a campaign that wait once it has been stopped. */
+  | { readonly _tag: "Done"; readonly queued?: number }
+  /** Rows of a draft. */
+  | { readonly _tag: "Added"; readonly firstRow: number; readonly lastRow: number }
+  | { readonly _tag: "Counted"; readonly rows: Readonly<Record<string, number>> }
   | {
       readonly _tag: "Refused"
       readonly code: string
@@ -305,6 +344,29 @@ export interface FinalReminder {
   readonly runs: ReadonlyArray<{ readonly dueAt: number; readonly outcome: string }>
 }
 
+/** A campaign of the audited workspace that is not removed. */
+export interface FinalCampaign {
+  readonly id: number
+  readonly name: string
+  readonly state: string
+  /** Why it is paused; null unless it is. */
+  readonly reason: string | null
+  /** How many rows have each status, as it reports them. */
+  readonly counts: Readonly<Record<string, number>>
+  readonly rows: ReadonlyArray<FinalRow>
+  /** Connected numbers that it may use and that are not paused; of WhatsApp if there are any. */
+  readonly usable: ReadonlyArray<number>
+}
+
+export interface FinalRow {
+  readonly row: number
+  readonly status: string
+  /** Of its message, once it has one; null where it never can. */
+  readonly name: string | null
+  readonly messageId: number | null
+  readonly code: string | null
+}
+
 /** An endpoint that is not removed, with its delivery log. */
 export interface FinalEndpoint {
   readonly id: number
@@ -346,6 +408,8 @@ export interface FinalLine {
 }
 
 export interface FinalState {
+  /** When it was read, epoch milliseconds. */
+  readonly at: number
   /** Empty where processes keep no connections. */
   readonly lines: ReadonlyArray<FinalLine>
   /** Of the audited workspace. */
@@ -364,6 +428,7 @@ export interface FinalState {
   readonly attempts: ReadonlyArray<FinalAttempt>
   readonly allowanceLeft: number
   readonly reminders: ReadonlyArray<FinalReminder>
+  readonly campaigns: ReadonlyArray<FinalCampaign>
   readonly checks: ReadonlyArray<FinalCheck>
   /** Numbers that callers connected. */
   readonly links: ReadonlyArray<{

@@ -24,6 +24,7 @@ import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { TestControls } from "@messaging-service/store-memory"
 import { Cause, Context, Effect, Exit, Layer, Random, Result, Scope } from "effect"
+import { auditCampaigns } from "./auditCampaigns.ts"
 import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
 import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
@@ -32,6 +33,7 @@ import { Switchboard } from "./faults/lines.ts"
 import { lineKey } from "./faults/liveWire.ts"
 import { freeze, Remote, thaw } from "./faults/wire.ts"
 import { callbacks } from "./features/callbacks.ts"
+import { campaigns, drawCampaigns } from "./features/campaigns.ts"
 import { checks } from "./features/checks.ts"
 import { connections } from "./features/connections.ts"
 import { deletions } from "./features/deletions.ts"
@@ -113,6 +115,9 @@ const shortMillis = 115 * minute
 /** How long connections are kept in calm: they are expensive, and the remaining work needs none. */
 const linesMillis = 2 * minute
 
+/** In some seeds with campaigns the numbers have room again, a day after the storm. */
+const daylongMillis = 26 * hour
+
 const features: ReadonlyArray<Feature> = [
   messages,
   connections,
@@ -127,6 +132,7 @@ const features: ReadonlyArray<Feature> = [
   checks,
   links,
   media,
+  campaigns,
 ]
 
 export interface SimulateOptions {
@@ -222,10 +228,14 @@ const setUp = (
   })
 
 /** The commands of a seed, each with its index. */
-const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
+const planAll = (
+  seed: string,
+  count: number,
+  planned: ReadonlyArray<Feature>,
+): ReadonlyArray<Command> => {
   const shape = new Chance(`${seed}/bursts`)
   const bursts = shape.below(2) === 0 ? null : Array.from({ length: 5 }, () => shape.below(span))
-  return features.flatMap((feature) => {
+  return planned.flatMap((feature) => {
     const chance = new Chance(`${seed}/workload/${feature.name}`)
     const planning: Planning = {
       chance,
@@ -263,6 +273,8 @@ class Simulation {
   readonly #setting: Setting
   readonly #ids = new Map<string, number>()
   readonly #reminders: Array<MadeReminder> = []
+  readonly #campaigns: Stage["campaigns"] = new Map()
+  readonly #withCampaigns: ReturnType<typeof drawCampaigns>
   readonly #keys: Stage["keys"] = new Map()
   readonly #endpoints: Stage["endpoints"] = new Map()
   readonly #files: Stage["files"] = new Map()
@@ -281,6 +293,7 @@ class Simulation {
   constructor(seed: string, options: SimulateOptions) {
     this.#seed = seed
     this.#options = options
+    this.#withCampaigns = drawCampaigns(seed)
     const shape = new Chance(`${seed}/shape`)
     const world = new World({
       seed,
@@ -336,10 +349,10 @@ class Simulation {
       isShared: board !== null && (this.#processes > 1 || live.below(2) === 0),
     })
     world.beforeStep = () => this.#strike()
-    this.#commands = planAll(seed, 60)
+    this.#commands = planAll(seed, 60, this.#features)
     const { hasTrueClocks, isTimeTrue } = this.#faults
     this.#setting = {
-      allowance: 8 + shape.below(25),
+      allowance: 8 + shape.below(25) + (this.#withCampaigns?.allowance ?? 0),
       quota: quota.messages,
       dropsCopies,
       isTimeTrue,
@@ -391,7 +404,7 @@ class Simulation {
       this.#cluster.replaceAll()
     }
     const { isLong } = this.#setting
-    world.runUntil(start + (isLong ? longMillis : shortMillis))
+    world.runUntil(start + (isLong ? longMillis : this.#restMillis))
     const retention = this.#retention
     if (retention !== null) {
       this.#keep(tenant, retention.own)
@@ -408,6 +421,15 @@ class Simulation {
     }
     for (const { process } of this.#cluster.running) process.kill()
     return final
+  }
+
+  get #features(): ReadonlyArray<Feature> {
+    return features.filter((feature) => feature !== campaigns || this.#withCampaigns !== null)
+  }
+
+  get #restMillis(): number {
+    const isDaylong = this.#withCampaigns?.isDaylong === true && this.#retention === null
+    return isDaylong ? daylongMillis : shortMillis
   }
 
   #keep({ workspace }: Tenant, days: number | null): void {
@@ -552,6 +574,7 @@ class Simulation {
       board: this.#remote.board,
       mended: (number) => record.add({ _tag: "Mended", number }, `${number} is mended`),
       reminders: this.#reminders,
+      campaigns: this.#campaigns,
       transactions: Context.get(this.#store, TestControls),
       restrict: (number, until) => this.#remote.restrict(number, until),
       refuseCalls: (url, until) => void this.#cluster.unwilling.set(url, until),
@@ -683,7 +706,7 @@ class Simulation {
         request(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
       }
     } else this.#mendAll(stage)
-    for (const { calm } of features) {
+    for (const { calm } of this.#features) {
       if (calm !== undefined) this.#finish(world.outside, calm(stage))
     }
     const endOfRuns = world.now
@@ -726,7 +749,7 @@ class Simulation {
       world.runUntil(last + 2 * second)
       world.runUntil(world.now + chance.below(20 * second))
     }
-    for (const { probe } of features) {
+    for (const { probe } of this.#features) {
       if (probe !== undefined) this.#finish(world.outside, probe(stage))
     }
     world.runUntil(world.now + 3 * second)
@@ -843,10 +866,13 @@ class Simulation {
   /** The final state, read from the store. */
   #audit(tenant: Tenant, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
+    // Reading moves the world on.
+    const at = this.#world.now
     const outbox = read(Store.use(({ webhooks: service }) => service.readEvents(0, everything)))
     const stored = this.#getStored(tenant)
     const owner = read(Store.use(({ workspaces: service }) => service.get(tenant.workspace)))
     return {
+      at,
       messages: stored.map((message) => ({
         id: message.id,
         name: toName(message.text, "phone" in message.to ? message.to.phone : ""),
@@ -871,6 +897,7 @@ class Simulation {
       })),
       ...this.#auditDeliveries(tenant),
       checks: this.#auditChecks(tenant),
+      campaigns: read(auditCampaigns(tenant.workspace, at)),
       links: this.#read(Store.use(({ numbers: store }) => store.list(tenant.workspace)))
         .filter(({ id }) => !tenant.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),
@@ -895,6 +922,7 @@ const everything = 1_000_000_000
 
 /** Of an aborted run. */
 const nothing: FinalState = {
+  at: 0,
   lines: [],
   messages: [],
   events: [],
@@ -907,6 +935,7 @@ const nothing: FinalState = {
   numbers: [],
   allowanceLeft: 0,
   reminders: [],
+  campaigns: [],
 }
 
 /** Every time of a reminder up to an hour after the last run. */

@@ -1,5 +1,5 @@
 /** Parts of the callers' behaviour: each plans its commands from the seed alone, and performs them. */
-import type { Caller, ContactId, NumberId, WorkspaceId } from "@messaging-service/core"
+import type { Caller, CampaignId, ContactId, NumberId, WorkspaceId } from "@messaging-service/core"
 import type { Chance } from "@messaging-service/emulator"
 import type { TestControls } from "@messaging-service/store-memory"
 import type { Effect } from "effect"
@@ -63,6 +63,8 @@ export interface Stage {
   readonly board: Switchboard | null
   /** Records that an operator repairs a number that was shut out. */
   mended(number: number): void
+  /** Ids of campaigns, by name. */
+  readonly campaigns: Map<string, { readonly id: CampaignId; readonly mode: "live" | "test" }>
   /** Created reminders, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }

@@ -3,6 +3,7 @@ import type { History } from "../History.ts"
 import { accepted } from "./accepted.ts"
 import { announced } from "./announced.ts"
 import { calledBack } from "./calledBack.ts"
+import { campaigned } from "./campaigned.ts"
 import { checked } from "./checked.ts"
 import { counted } from "./counted.ts"
 import { deleted } from "./deleted.ts"
@@ -72,6 +73,7 @@ const promises = [
   keptAway,
   flooded,
   ticked,
+  campaigned,
 ]
 
 /** The violations in a history, each after its promise's name. */
