@@ -44,7 +44,12 @@ export interface Cluster {
   start(member: Member): Effect.Effect<void>
   /** Repeats a request until it gets a final response. */
   request(method: string, path: string, options?: Requester): Effect.Effect<Reply>
-  operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
+  operate(
+    method: string,
+    path: string,
+    body?: unknown,
+    idempotencyKey?: string,
+  ): Effect.Effect<Reply>
   /** They make records through the operator API. */
   readonly builders: ReturnType<typeof http.buildersWith<never, never>>
   /** Advances service time by that many seconds, or more when the server dies meanwhile. */
@@ -172,8 +177,12 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
       Effect.orDie,
     )
 
-  const operate: Cluster["operate"] = (method, path, body) =>
-    request(method, path, { token: operatorToken, body })
+  const operate: Cluster["operate"] = (method, path, body, idempotencyKey) =>
+    request(method, path, {
+      token: operatorToken,
+      body,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    })
 
   const control = (method: string, path: string, body?: unknown) =>
     Effect.map(operate(method, `/admin/v1/simulator${path}`, body), (reply) => {

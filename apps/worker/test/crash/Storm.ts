@@ -72,8 +72,8 @@ export const clusterTest = <E>(
 export const crashTest = <E>(
   title: string,
   test: (cluster: PostgresCluster, kills: number) => Effect.Effect<void, E, Scope.Scope>,
+  kills = bySize({ change: 1, all: 4, night: 20 }),
 ) => {
-  const kills = bySize({ change: 1, all: 4, night: 20 })
   const stormy = (cluster: PostgresCluster) => test(cluster, kills)
   clusterTest(`${kills} kills: ${title} (seed ${seed})`, stormy)
 }

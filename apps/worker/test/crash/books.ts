@@ -5,7 +5,7 @@ import { Effect } from "effect"
 
 export const withDatabase =
   ({ database: { database, path, username } }: { readonly database: Omit<TestDatabase, "url"> }) =>
-  <A, E>(check: Effect.Effect<A, E, PgClient.PgClient>) =>
+  <A, E, R>(check: Effect.Effect<A, E, R>) =>
     Effect.provide(check, PgClient.layer({ database, path, username }))
 
 /**

@@ -185,6 +185,24 @@ describe("a campaign that runs", () => {
     ),
   )
 
+  it.effect("of 100,000 rows lets at most 20 leave before a single send", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        yield* paced(workspace, number)
+        const created = yield* started(workspace, 100_000)
+        yield* settled
+        const before = (yield* texts).length
+        yield* send(key, { to: { phone: "+15559991234" }, text: "At once" })
+        yield* pass(21 * minute)
+        const all = yield* texts
+        assert.include(all, "At once")
+        assert.isAtMost(all.indexOf("At once") - before, 20)
+        yield* act("stop", created)
+      }),
+    ),
+  )
+
   it.effect("begins at its time, and takes a row on at the row's", () =>
     inAService(
       Effect.gen(function* () {
