@@ -457,10 +457,13 @@ const runSteps = (
       .slice(0, limit)
       .map(({ campaign }) => campaign.id),
 
-  check: (id, now, limit) => {
-    const entry = findEntry(tables, id)
-    return entry === undefined ? null : check(entry, now, limit)
-  },
+  check: (ids, now, limit) =>
+    [...new Set(ids)]
+      .toSorted((a, b) => a - b)
+      .flatMap((id) => {
+        const entry = findEntry(tables, id)
+        return entry === undefined ? [] : check(entry, now, limit)
+      }),
 
   take: (input) => take(tables, input),
 

@@ -336,7 +336,7 @@ export const sqlTypes = {
     columns: { id: "bigint" },
   },
   "campaign.look": {
-    params: { now: "timestamptz", fullQueue: "bigint", limit: "bigint", id: "bigint" },
+    params: { now: "timestamptz", fullQueue: "bigint", limit: "bigint", ids: "bigint[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?", pending: "integer", numbers: "json?", rows: "json?", next_row_at: "timestamptz?", next_expiry_at: "timestamptz?", has_waiting: "boolean" },
   },
   "campaign.waiting": {

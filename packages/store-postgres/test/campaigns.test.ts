@@ -200,7 +200,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
         const [read, ...others] = yield* readPlans(campaigns.get(scope, large.id, noon))
         assert.lengthOf(others, 0)
         assert.isAtMost(getBuffers(read!.Plan), 1500)
-        const [check] = yield* readPlans(campaigns.check(large.id, noon, 20))
+        const [check] = yield* readPlans(campaigns.check([large.id], noon, 20))
         assert.isAtMost(getBuffers(check!.Plan), 100)
         const failed = campaigns.rows(
           large.id,

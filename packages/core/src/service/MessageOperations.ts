@@ -129,7 +129,7 @@ const heldByCampaign = Effect.fnUntraced(function* heldByCampaign(
 ) {
   if (origin === null) return null
   const now = yield* Clock.currentTimeMillis
-  const campaign = (yield* campaigns.check(origin.id, now, 0))?.campaign
+  const campaign = (yield* campaigns.check([origin.id], now, 0))[0]?.campaign
   if (campaign?.isHolding !== true) return null
   return { until: campaign.state === "running" ? hoursAt(campaign, now).changesAt : null }
 })

@@ -23,14 +23,17 @@ import type { CampaignForecast, CampaignView } from "./Campaigns.ts"
 import { campaignForecast } from "./campaignOutlook.ts"
 import { campaignMove, decideResume, decideStart, removal } from "./campaignStates.ts"
 import type { CampaignStanding } from "./campaignStates.ts"
-import { loadTakeFacts } from "./loadCampaign.ts"
+import { loadOutlookFacts, loadTakeFacts } from "./loadCampaign.ts"
 import { isKnownExpired, makeEndings } from "./makeEndings.ts"
 import type { Endings } from "./makeEndings.ts"
 import { makeAcceptor } from "./Messages.ts"
+import type { TakeFacts } from "./takeRows.ts"
 import { WorkGate } from "./Readiness.ts"
 
 /** Messages that one commit cancels at most, so that no lock is held for long. */
 const cancelledAtOnce = 500
+
+type Outlook = Pick<CampaignView, "waitsFor" | "finishesAt">
 
 type Decide<C extends Code> = (
   standing: CampaignStanding & Pick<CampaignCheck, "pending" | "workspace">,
@@ -55,9 +58,9 @@ const find = Effect.fnUntraced(function* find(
   Failure<"campaign_not_found">
 > {
   const now = yield* Clock.currentTimeMillis
-  const check = id === undefined ? null : yield* campaigns.check(id, now, rows)
+  const [check] = id === undefined ? [] : yield* campaigns.check([id], now, rows)
   const isIn = check?.campaign.workspaceId === workspaceId && check.campaign.mode === mode
-  return check !== null && isIn ? { check, now } : yield* refuse("campaign_not_found")
+  return check !== undefined && isIn ? { check, now } : yield* refuse("campaign_not_found")
 })
 
 const act = Effect.fnUntraced(function* act<C extends Code>(
@@ -113,15 +116,8 @@ const ending = Effect.fnUntraced(function* ending<C extends Code>(
   )
 })
 
-const getForecast = Effect.fnUntraced(function* getForecast(
-  { acceptor }: Work,
-  check: CampaignCheck,
-  now: number,
-) {
-  const facts = yield* loadTakeFacts(acceptor, check, now)
-  const { campaign } = check
-  return campaignForecast({ ...facts, hoursAt: (instant) => hoursAt(campaign, instant) })
-})
+const getForecast = (facts: TakeFacts): CampaignForecast =>
+  campaignForecast({ ...facts, hoursAt: (instant) => hoursAt(facts.check.campaign, instant) })
 
 export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
   const { campaigns, messages } = yield* Store
@@ -150,19 +146,21 @@ export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
       id: CampaignId | undefined,
     ): Effect.fn.Return<CampaignForecast, Failure<"campaign_not_found">> {
       const { check, now } = yield* find(work, scope, id, rowsAtOnce)
-      return yield* getForecast(work, check, now)
+      return getForecast(yield* loadTakeFacts(work.acceptor, check, now))
     }),
-    /** What its answers tell of what is ahead. */
-    outlook: Effect.fnUntraced(function* outlook(
-      campaign: Campaign,
+    /** What answers tell of what is ahead of campaigns of a workspace and mode, in few reads for all. */
+    outlooks: Effect.fnUntraced(function* outlooks(
+      all: ReadonlyArray<Campaign>,
       now: number,
-    ): Effect.fn.Return<Pick<CampaignView, "waitsFor" | "finishesAt">, StoreUnavailable> {
-      const check = hasCampaignEnded(campaign)
-        ? null
-        : yield* campaigns.check(campaign.id, now, rowsAtOnce)
-      if (check === null) return { waitsFor: null, finishesAt: null }
-      const { finishesAt, waitsFor } = yield* getForecast(work, check, now)
-      return { waitsFor, finishesAt }
+    ): Effect.fn.Return<ReadonlyArray<Outlook>, StoreUnavailable> {
+      const open = all.flatMap((one) => (hasCampaignEnded(one) ? [] : one.id))
+      const checks = open.length === 0 ? [] : yield* campaigns.check(open, now, rowsAtOnce)
+      const facts = yield* loadOutlookFacts(work.acceptor, checks, now)
+      const forecasts = new Map(facts.map((one) => [one.check.campaign.id, getForecast(one)]))
+      return all.map(({ id }) => {
+        const { finishesAt = null, waitsFor = null } = forecasts.get(id) ?? {}
+        return { waitsFor, finishesAt }
+      })
     }),
   }
 })

@@ -109,14 +109,6 @@ const requireMedia = Effect.fnUntraced(function* requireMedia(
   }
 })
 
-const readView = Effect.fnUntraced(function* readView(
-  { actions }: Work,
-  { campaign, rows }: CountedCampaign,
-): Effect.fn.Return<CampaignView, StoreUnavailable> {
-  const now = yield* Clock.currentTimeMillis
-  return { ...campaign, rows, ...(yield* actions.outlook(campaign, now)) }
-})
-
 /** A new draft has no rows, and nothing ahead. */
 const newView = (campaign: Campaign): CampaignView => ({
   ...campaign,
@@ -124,6 +116,23 @@ const newView = (campaign: Campaign): CampaignView => ({
   waitsFor: null,
   finishesAt: null,
 })
+
+const readViews = Effect.fnUntraced(function* readViews(
+  { actions }: Work,
+  found: ReadonlyArray<CountedCampaign>,
+) {
+  const now = yield* Clock.currentTimeMillis
+  const campaigns = found.map(({ campaign }) => campaign)
+  const outlooks = yield* actions.outlooks(campaigns, now)
+  return found.map(({ campaign, rows }, index): CampaignView => ({
+    ...newView(campaign),
+    rows,
+    ...outlooks[index],
+  }))
+})
+
+const readView = (work: Work, found: CountedCampaign) =>
+  Effect.map(readViews(work, [found]), ([view = newView(found.campaign)]) => view)
 
 const insert = Effect.fnUntraced(function* insert(
   work: Work,
@@ -196,8 +205,7 @@ const list = Effect.fnUntraced(function* list(work: Work, scope: CampaignScope, 
   const found = yield* work.cursors.page(page, binding, (one) =>
     work.store.list(scope, { states }, one, now),
   )
-  const items = yield* Effect.forEach(found.items, (one) => readView(work, one))
-  return { items, next: found.next }
+  return { items: yield* readViews(work, found.items), next: found.next }
 })
 
 const listRows = Effect.fnUntraced(function* listRows(

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import type { Sender } from "../model/Auth.ts"
 import { hoursAt } from "../model/hours.ts"
+import type { CampaignRow, CampaignSettings } from "../model/Campaign.ts"
 import type { SendRequest } from "../model/SendRequest.ts"
 import type { CampaignCheck } from "../store/CampaignStore.ts"
 import type { makeAcceptor } from "./Messages.ts"
@@ -10,12 +11,13 @@ import type { TakeFacts } from "./takeRows.ts"
 
 type Acceptor = Effect.Success<typeof makeAcceptor>
 
-export const loadTakeFacts = Effect.fnUntraced(function* loadTakeFacts(
+const load = Effect.fnUntraced(function* load(
   acceptor: Acceptor,
-  check: CampaignCheck,
+  { campaign }: CampaignCheck,
+  rows: ReadonlyArray<CampaignRow>,
+  media: CampaignSettings["media"],
   now: number,
 ) {
-  const { campaign, rows } = check
   const sender: Sender = {
     workspaceId: campaign.workspaceId,
     mode: campaign.mode,
@@ -26,7 +28,7 @@ export const loadTakeFacts = Effect.fnUntraced(function* loadTakeFacts(
     batch: false,
     from: null,
     text: "",
-    media: campaign.media,
+    media,
     sendAt: null,
     expiresAt: null,
     callbackUrl: null,
@@ -35,6 +37,36 @@ export const loadTakeFacts = Effect.fnUntraced(function* loadTakeFacts(
   const planned = campaignQuota(campaign, acceptor.quotaLimit, now)
   const facts = yield* acceptor.loadConnected(sender, request, now, planned)
   const context = yield* acceptor.contextWith(planned.limit, sender, request, now)
-  const loaded: TakeFacts = { check, facts, context, hours: hoursAt(campaign, now) }
-  return loaded
+  return { facts, context }
+})
+
+export const loadTakeFacts = Effect.fnUntraced(function* loadTakeFacts(
+  acceptor: Acceptor,
+  check: CampaignCheck,
+  now: number,
+) {
+  const { campaign, rows } = check
+  const loaded = yield* load(acceptor, check, rows, campaign.media, now)
+  const facts: TakeFacts = { check, ...loaded, hours: hoursAt(campaign, now) }
+  return facts
+})
+
+/**
+ * The same of campaigns of one workspace and mode, for what is ahead of them, which no file decides:
+ * one read for all that leave others as much room.
+ */
+export const loadOutlookFacts = Effect.fnUntraced(function* loadOutlookFacts(
+  acceptor: Acceptor,
+  checks: ReadonlyArray<CampaignCheck>,
+  now: number,
+) {
+  const all: Array<TakeFacts> = []
+  for (const alike of Map.groupBy(checks, (one) => one.campaign.quotaReserve).values()) {
+    const [first] = alike
+    if (first === undefined) continue
+    const rows = alike.flatMap((one) => one.rows)
+    const loaded = yield* load(acceptor, first, rows, null, now)
+    for (const check of alike) all.push({ check, ...loaded, hours: hoursAt(check.campaign, now) })
+  }
+  return all
 })

@@ -241,12 +241,12 @@ export interface CampaignStore {
    * turns: the one that was looked at longest ago first.
    */
   due(now: number, limit: number): Effect.Effect<ReadonlyArray<CampaignId>, StoreUnavailable>
-  /** Null once it was removed. */
+  /** By id, without removed ones. */
   check(
-    id: CampaignId,
+    ids: ReadonlyArray<CampaignId>,
     now: number,
     limit: number,
-  ): Effect.Effect<CampaignCheck | null, StoreUnavailable>
+  ): Effect.Effect<ReadonlyArray<CampaignCheck>, StoreUnavailable>
   /**
    * Writes the acceptance as `MessageStore.accept` does, marks its rows, refuses the refused ones
    * and sets when to look again; or nothing. A full number writes no moment until which it is full:

@@ -42,10 +42,11 @@ const read = Effect.fnUntraced(function* read(
   id: CampaignId,
   now: number,
 ): Effect.fn.Return<CampaignCheck | null, StoreUnavailable> {
-  const check = yield* store.check(id, now, rowsLookedAt)
+  const readOnce = Effect.map(store.check([id], now, rowsLookedAt), ([check = null]) => check)
+  const check = yield* readOnce
   if (check === null || !isExpiring(check, now)) return check
   while ((yield* store.expireRows(id, now, expiredAtOnce)) === expiredAtOnce);
-  return yield* store.check(id, now, rowsLookedAt)
+  return yield* readOnce
 })
 
 /** Still due: rows are left that this look could not take. */

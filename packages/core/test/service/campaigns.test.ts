@@ -430,6 +430,42 @@ describe("a file of rows", () => {
   )
 })
 
+describe("a list of campaigns", () => {
+  it.effect("shows what is ahead of each, in no more reads than of one", () => {
+    let reads = 0
+    const counted = <A, E>(read: Effect.Effect<A, E>) =>
+      Effect.suspend(() => {
+        reads++
+        return read
+      })
+    const store = storeChanged(({ campaigns, messages }) => ({
+      campaigns: { ...campaigns, check: (...args) => counted(campaigns.check(...args)) },
+      messages: { ...messages, loadAcceptance: (query) => counted(messages.loadAcceptance(query)) },
+    })).pipe(Layer.provideMerge(layerStore))
+    return inAService(
+      Effect.gen(function* () {
+        const of: Of = ["owner", yield* aWorkspace(), "live"]
+        yield* aNumber(of[1])
+        const campaigns = yield* Campaigns
+        for (const phone of ["+15550000001", "+15550000002", "+15550000003"]) {
+          const { id } = yield* draft(of)
+          yield* add(of, { id }, [aRow(phone)])
+          yield* campaigns.start(...of, id)
+        }
+        reads = 0
+        const { items } = yield* campaigns.list(...of, {})
+        assert.strictEqual(reads, 2)
+        assert.lengthOf(items, 3)
+        for (const item of items) {
+          assert.deepStrictEqual(item, yield* campaigns.get(...of, item.id))
+          assert.deepStrictEqual([item.waitsFor, item.finishesAt], [[], noon])
+        }
+      }),
+      { worker: false, store },
+    )
+  })
+})
+
 describe("settings that change while rows come", () => {
   /** Runs what is set once, before the next commit of rows. */
   const inARace = <A, E>(

@@ -145,7 +145,7 @@ order by look.turn
 limit :limit
 
 -- name: look
--- All that a look reads, in one round trip. Indexes numbers_by_workspace, messages_waiting, campaign_rows_pending,
+-- All that looks read, in one round trip. Indexes numbers_by_workspace, messages_waiting, campaign_rows_pending,
 -- campaign_rows_expiring and messages_by_campaign.
 -- Never null: pending, has_waiting
 select
@@ -252,8 +252,9 @@ select
   ) as has_waiting
 from campaigns c
 join workspaces w on w.id = c.workspace_id
-where c.id = :id
+where c.id = any (:ids)
   and c.removed_at is null
+order by c.id
 
 -- name: waiting
 -- Index messages_by_campaign.

@@ -293,7 +293,7 @@ const clearRows = statement("clear_campaign_rows")
 const listRows = statement("list_campaign_rows")
 const moveCampaign = statement("move_campaign")
 const dueCampaigns = statement("campaign.due")
-const checkCampaign = statement("campaign.look")
+const checkCampaigns = statement("campaign.look")
 const takeRows = statement("take_campaign_rows")
 const putOffCampaign = statement("campaign.putOff")
 const expireRows = statement("expire_campaign_rows")
@@ -404,8 +404,8 @@ const workersOperations = (
   due(now, limit) {
     return dueCampaigns.all(database, { now, limit }, ({ id }) => Number(id) as CampaignId)
   },
-  check(id, now, limit) {
-    return checkCampaign.first(database, { id, now, limit, fullQueue }, toCheck)
+  check(ids, now, limit) {
+    return checkCampaigns.all(database, { ids, now, limit, fullQueue }, toCheck)
   },
   take(take) {
     return takeRows.rows(database, toTake(take)).pipe(

@@ -19,7 +19,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { ids, present } from "./Expect.ts"
+import { ids, only, present } from "./Expect.ts"
 import { anAcceptance, aPhone, minute, noon } from "./Records.ts"
 import type { AcceptanceOptions } from "./Records.ts"
 import { cancelled, end } from "./Sending.ts"
@@ -305,8 +305,8 @@ export const readWaiting = (campaign: Campaign, limit = 1000) =>
 
 export const lookAt = (campaign: Campaign, now = noon, limit = 20) =>
   Effect.map(
-    Store.use(({ campaigns: store }) => store.check(campaign.id, now, limit)),
-    present,
+    Store.use(({ campaigns: store }) => store.check([campaign.id], now, limit)),
+    only,
   )
 
 /** Which of these are due, in their turn. */

@@ -79,7 +79,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       assert.isTrue(yield* moved(campaign, {}, { isRemoved: true }))
       assert.isNull(yield* getCounted(campaign))
       assert.deepStrictEqual((yield* listed(campaign)).items, [])
-      assert.isNull(yield* store.check(campaign.id, noon, 20))
+      assert.deepStrictEqual(yield* store.check([campaign.id], noon, 20), [])
       assert.deepStrictEqual(yield* store.created(campaign.id), campaign)
     }),
   )

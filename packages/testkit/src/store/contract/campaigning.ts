@@ -614,6 +614,9 @@ const looking: Topic = (it) => {
           .filter(({ row }) => check.rows.some((one) => one.row === row))
           .toSorted((a, b) => (a.sendAt ?? 0) - (b.sendAt ?? 0) || a.row - b.row),
       )
+      const other = yield* aRunning(workspace.id, [aRow(1)])
+      const both = yield* (yield* Store).campaigns.check([other.id, campaign.id], noon, 3)
+      assert.deepStrictEqual(both, [check, yield* lookAt(other, noon, 3)])
       const all = yield* lookAt(campaign, sendAt + 1)
       assert.deepStrictEqual(
         all.rows.map(({ row }) => row),

@@ -172,7 +172,7 @@ const allRows = { after: null, limit: 1000 }
 
 const ofCampaign = (id: number, now: number): ReadonlyArray<Call> => [
   call("campaigns.created", id),
-  call("campaigns.check", id, now, 2),
+  call("campaigns.check", [id], now, 2),
   call("campaigns.waiting", id, 1000),
   call("campaigns.rows", id, everyRow, allRows, now),
   call("campaigns.rows", id, { ...everyRow, statuses: ["pending", "queued"] }, allRows, now),

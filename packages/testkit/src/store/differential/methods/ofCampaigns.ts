@@ -319,7 +319,7 @@ export const ofCampaigns: Methods<"campaigns"> = {
   check: {
     weight: 3,
     kind: "campaign",
-    input: (c) => [aKnown(c).id, c.moment(), c.one([20, 1, 2])],
+    input: (c) => [[aKnown(c).id, aKnown(c).id], c.moment(), c.one([20, 1, 2])],
   },
   take: {
     weight: 8,
