@@ -24,7 +24,7 @@ const auditMode = Effect.fnUntraced(function* (scope: CampaignScope, now: number
   for (const { campaign, rows: counts } of items) {
     const { id, name, state, stateReason: reason } = campaign
     const rows = yield* store.rows(id, everyRow, { after: null, limit: everything }, now)
-    const checked = yield* store.check(id, now, 0)
+    const [checked] = yield* store.check([id], now, 0)
     const usable = (checked?.numbers ?? []).filter(
       ({ number, pausedUntil }) =>
         scope.mode === "test" || (number.status === "connected" && pausedUntil === null),
