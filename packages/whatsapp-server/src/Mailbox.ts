@@ -59,8 +59,12 @@ const toKey = (own: Own, tag: string, attrs: BinaryNode["attrs"], from: string |
     ? `message ${attrs["id"]} ${toAuthor(own, attrs["participant"] ?? from)}`
     : [tag, attrs["id"], attrs["type"], attrs["participant"], from].join(" ")
 
-/** These receipts say nothing about the message's arrival. */
-const unrelated = ["retry", "server-error"]
+/** Receipts of these types say nothing about a message's arrival. */
+const unrelated = ["retry", "server-error", "hist_sync", "read", "read-self"]
+
+/** Whether a receipt or ack is a device's answer to a message. */
+export const answersMessage = ({ attrs, tag }: BinaryNode) =>
+  tag === "ack" ? attrs["class"] === "message" : !unrelated.includes(attrs["type"] ?? "")
 
 interface MailboxState {
   readonly own: Own
@@ -134,7 +138,7 @@ const takeAnswer = (box: MailboxState, answer: BinaryNode) => {
   if (tag === "ack") {
     const isRefused = attrs["error"] !== undefined
     settle(box, toKey(box.own, attrs["class"] ?? "", attrs, attrs["to"]), isRefused)
-  } else if (!unrelated.includes(attrs["type"] ?? "")) {
+  } else if (answersMessage(answer)) {
     for (const id of idsIn(answer)) {
       settle(box, toKey(box.own, "message", { ...attrs, id }, attrs["to"]), false)
     }

@@ -126,7 +126,9 @@ interface FaultControls {
   readonly refuseNext: (step: Step, code: number, times?: number) => Effect.Effect<void>
   readonly nextConnection: (outcome: ConnectionOutcome, times?: number) => Effect.Effect<void>
   readonly nextMessage: (order: MessageOrder) => Effect.Effect<void>
-  /** How many messages of that number are still to meet an order. */
+  /** The next receipts and acks by which devices of that number answer messages get lost on the way. */
+  readonly loseAnswers: (number: string, times?: number) => Effect.Effect<void>
+  /** How many messages and answers of that number are still to meet an order. */
   readonly ordersLeft: (number: string) => number
   readonly releaseAcks: Effect.Effect<void>
 
@@ -391,8 +393,10 @@ const controlFaults = (server: Opened): FaultControls => {
           ...(to === undefined || to.endsWith("@g.us") ? {} : { to: toDigits(to) }),
         })
       }),
+    loseAnswers: (number, times = 1) =>
+      Effect.sync(() => state.orders.loseAnswers(toDigits(number), times)),
     releaseAcks: Effect.sync(messages.releaseAcks),
-    ordersLeft: (number) => state.orders.messagesLeft(toDigits(number)),
+    ordersLeft: (number) => state.orders.ordersLeft(toDigits(number)),
     end: (code, number) =>
       Effect.sync(() => {
         for (const connection of getConnections(server, number)) endWith(connection, code)

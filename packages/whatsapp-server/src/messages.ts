@@ -23,6 +23,8 @@ export interface ReceiptOrder {
 export interface Messages {
   readonly received: (device: Device, stanza: BinaryNode) => Promise<void>
   readonly receipt: (order: ReceiptOrder) => void
+  /** A device could not read what another linked device sent. */
+  readonly passRetry: (by: Device, receipt: BinaryNode) => void
   readonly releaseAcks: () => void
 }
 
@@ -231,11 +233,22 @@ const releaseAcks = ({ withheld }: MessageServer) => {
   for (const { ack, device } of withheld.splice(0)) device.connection?.send(ack)
 }
 
+const passRetry = ({ state }: MessageServer, by: Device, { attrs, content }: BinaryNode) => {
+  const { id = "", participant, to = "" } = attrs
+  const sent = state.sent.get(id)
+  if (sent === undefined || sent.device.id !== toDeviceId(participant ?? to)) return
+  const asks = withDevice(by.account.pn, by.id)
+  const from = participant === undefined ? { from: asks } : { from: to, participant: asks }
+  const all = { ...from, id, type: "retry", t: nowSeconds() }
+  sent.device.mailbox.add(node("receipt", all, content))
+}
+
 export const makeMessages = (state: ServerState, writings: Writings): Messages => {
   const server: MessageServer = { state, writings, withheld: [], retries: new Map() }
   return {
     received: (device, stanza) => receive(server, device, stanza),
     receipt: (order) => sendReceipt(server, order),
+    passRetry: (by, receipt) => passRetry(server, by, receipt),
     releaseAcks: () => releaseAcks(server),
   }
 }

@@ -54,8 +54,11 @@ export interface Orders {
   readonly connection: (outcome: ConnectionOutcome, times: number) => void
   readonly nextConnection: () => ConnectionOutcome | undefined
   readonly message: (order: MessageOrder) => void
-  /** Unused orders for messages of that number. */
-  readonly messagesLeft: (from: string) => number
+  /** Unused orders for messages of that number, and for its answers. */
+  readonly ordersLeft: (number: string) => number
+  readonly loseAnswers: (number: string, times: number) => void
+  /** Whether this answer of a device of that number gets lost. */
+  readonly losesAnswer: (number: string) => boolean
   readonly nextMessage: (from: string, to: string) => MessageOutcome | undefined
 }
 
@@ -82,13 +85,17 @@ export const makeOrders = (): Orders => {
   const refusals = makeList<{ readonly step: Step; readonly code: number }>()
   const connections = makeList<ConnectionOutcome>()
   const messages = makeList<MessageOrder>()
+  const answers = makeList<string>()
   return {
     refuse: (step, code, times) => refusals.add({ step, code }, times),
     refusal: (step) => refusals.take((order) => order.step === step)?.code,
     connection: (outcome, times) => connections.add(outcome, times),
     nextConnection: () => connections.take(() => true),
     message: (order) => messages.add(order, order.times ?? 1),
-    messagesLeft: (from) => messages.left((order) => order.from === from),
+    loseAnswers: (number, times) => answers.add(number, times),
+    losesAnswer: (number) => answers.take((order) => order === number) !== undefined,
+    ordersLeft: (number) =>
+      messages.left((order) => order.from === number) + answers.left((order) => order === number),
     nextMessage: (from, to) =>
       messages.take(
         (order) =>

@@ -8,6 +8,7 @@ import type { Linking } from "./linking.ts"
 import type { Messages } from "./messages.ts"
 import { answerTo, errorTo, find, idsIn, node } from "./nodes.ts"
 import { answerQuery } from "./queries.ts"
+import { answersMessage } from "./Mailbox.ts"
 import { nowSeconds, withDevice } from "./ServerState.ts"
 import type { Device, ServerState } from "./ServerState.ts"
 import type { Writings } from "./writing.ts"
@@ -64,15 +65,27 @@ const deviceNamed = (
   return isItself ? found : undefined
 }
 
-const takeReceipt = async (writings: Writings, device: Device, receipt: BinaryNode) => {
+const takeReceipt = async (
+  { messages, writings }: SessionTable,
+  device: Device,
+  receipt: BinaryNode,
+) => {
   const { id, participant, to, type } = receipt.attrs
   device.connection?.send(node("ack", { class: "receipt", id, from: to, type, participant }))
   if (type === "read" || type === "read-self") {
     device.readMarks.push({ chat: to ?? "", participant, ids: idsIn(receipt), type })
   }
-  if (type === "retry") await writings.retry(device, receipt)
   if (type === "server-error") writings.renewFile(device, receipt)
-  device.mailbox.answered(receipt)
+  if (type !== "retry") return
+  if (!(await writings.retry(device, receipt))) messages.passRetry(device, receipt)
+}
+
+/** A receipt or ack, unless it gets lost on the way. */
+const takeAnswer = async (sessions: SessionTable, device: Device, answer: BinaryNode) => {
+  const isLost = answersMessage(answer) && sessions.state.orders.losesAnswer(device.account.number)
+  if (isLost) return
+  if (answer.tag === "receipt") await takeReceipt(sessions, device, answer)
+  device.mailbox.answered(answer)
 }
 
 const logIn = (
@@ -120,8 +133,7 @@ const onQuery = async (
 const onStanza = async (sessions: SessionTable, device: Device, stanza: BinaryNode) => {
   if (stanza.tag === "iq") return onQuery(sessions, device, stanza)
   if (stanza.tag === "message") return sessions.messages.received(device, stanza)
-  if (stanza.tag === "receipt") return takeReceipt(sessions.writings, device, stanza)
-  if (stanza.tag === "ack") return device.mailbox.answered(stanza)
+  if (stanza.tag === "receipt" || stanza.tag === "ack") return takeAnswer(sessions, device, stanza)
   if (find(stanza, "offline_batch") !== undefined) return device.mailbox.release()
   if (!["ib", "presence", "chatstate"].includes(stanza.tag)) {
     sessions.state.complaints.push(`a stanza ${stanza.tag}`)

@@ -116,8 +116,8 @@ export interface Writings {
   readonly introduce: (device: Device) => Promise<void>
   /** The owner's phone has read a device's message, and answers what is asked of it. */
   readonly answerDevice: (device: Device, id: string, message: proto.IMessage) => Promise<void>
-  /** A device could not read a message. */
-  readonly retry: (device: Device, receipt: BinaryNode) => Promise<void>
+  /** A device could not read a message; `false` if no phone wrote it. */
+  readonly retry: (device: Device, receipt: BinaryNode) => Promise<boolean>
   /** A device needs a new link to a file. */
   readonly renewFile: (device: Device, receipt: BinaryNode) => void
   /** A file's link answers with this status from now on. */
@@ -296,7 +296,7 @@ const toAttrs = ({ attrs, author, chat, device, id }: Written, reader: Device) =
   const [alt, other] = isLid(chat) ? (["pn", "pn"] as const) : (["lid", "lid"] as const)
   const also = (name: string, account: Account) =>
     chat.address.endsWith("only") ? {} : { [`${name}_${alt}`]: account[other] }
-  const common = { id, t: nowSeconds(), notify: author.name }
+  const common = { id, notify: author.name }
   if (chat.group !== undefined) {
     return {
       ...common,
@@ -400,9 +400,8 @@ const remember = (
 ): Written => {
   const id = options.id ?? `3A${String(++server.lastId).padStart(18, "0")}`
   const phone = getPhone(server, author, device)
-  const sentAt =
-    options.sentAt === undefined ? {} : { t: String(Math.floor(options.sentAt / 1000)) }
-  const all = { ...attrs, ...sentAt, ...options.attrs }
+  const t = String(Math.floor((options.sentAt ?? Date.now()) / 1000))
+  const all = { ...attrs, t, ...options.attrs }
   const written = { id, author, phone, device, chat, message, file, attrs: all, arrives, onPhone }
   server.written.set(toKey(author, id), written)
   return written
@@ -440,8 +439,8 @@ const retry = async ({ state, written }: WritingServer, device: Device, receipt:
   const { id = "", participant, to = device.account.pn } = receipt.attrs
   const author = accountAt(state, participant ?? to)
   const found = author && written.get(toKey(author, id))
-  // Nothing for what another linked device wrote.
-  if (found === undefined || found.arrives === "broken") return
+  if (found === undefined) return false
+  if (found.arrives === "broken") return true
   const {
     author: { lid },
     chat: { group },
@@ -453,6 +452,7 @@ const retry = async ({ state, written }: WritingServer, device: Device, receipt:
   const { ciphertext, type } = await sealFor(found, device, message, () => bundle, true)
   const count = find(receipt, "retry")?.attrs["count"] ?? "1"
   device.mailbox.add(toStanza(found, device, [encNode(type, ciphertext, count)]))
+  return true
 }
 
 const renewFile = ({ state, written }: WritingServer, device: Device, receipt: BinaryNode) => {

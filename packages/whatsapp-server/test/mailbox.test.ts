@@ -1,8 +1,18 @@
 /** What a linked device has not answered comes again, in order. */
 import { assert, it } from "@effect/vitest"
-import type { BinaryNode } from "baileys"
+import type { BinaryNode, WAMessageKey } from "baileys"
 import { Effect } from "effect"
-import { closed, connect, opened, recipient, sender, sending } from "./Client.ts"
+import {
+  closed,
+  connect,
+  linked,
+  opened,
+  recipient,
+  recipientJid,
+  sender,
+  sending,
+  serverWith,
+} from "./Client.ts"
 import type { Client } from "./Client.ts"
 
 const other = "+4915550000003"
@@ -77,6 +87,51 @@ it.effect("a device that has lost its keys asks, and gets the message for a new 
     yield* awaitText(client, "after")
     yield* server.until(() => server.unanswered(sender).length === 0)
     assert.strictEqual(server.deliveries(sender, id), 2)
+  }),
+)
+
+it.effect("a message whose answer was lost comes again, and opens no second time", () =>
+  Effect.gen(function* () {
+    const { client, server } = yield* sending
+    yield* server.write(recipient, sender, "before")
+    yield* awaitText(client, "before")
+    yield* server.until(() => server.unanswered(sender).length === 0)
+    yield* server.loseAnswers(sender)
+    const id = yield* server.write(recipient, sender, "Hello")
+    yield* awaitText(client, "Hello")
+    yield* server.until(() => server.ordersLeft(sender) === 0)
+    assert.deepStrictEqual(server.unanswered(sender), [id])
+    yield* server.drop(sender)
+    yield* closed(client)
+    yield* connect(server, client.stored)
+    yield* server.until(() => server.refused(sender).includes(id))
+    assert.strictEqual(server.deliveries(sender, id), 2)
+  }),
+)
+
+it.effect("a linked device hears of a recipient's device that could not read it", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWith({ [sender]: {}, [recipient]: {} })
+    const getMessage = ({ id }: WAMessageKey) =>
+      Promise.resolve({ extendedTextMessage: { text: id ?? "" } })
+    const client = yield* linked(server, sender, { getMessage })
+    const send = (messageId: string) =>
+      Effect.promise(() =>
+        client.socket.sendMessage(recipientJid, { text: messageId }, { messageId }),
+      )
+    const reader = yield* linked(server, recipient)
+    const isRead = (text: string) =>
+      reader.until(() =>
+        reader.messages.find(({ message }) => message?.extendedTextMessage?.text === text),
+      )
+    yield* send("3EB0CD01")
+    yield* isRead("3EB0CD01")
+    for (const key of reader.stored.keys.keys()) {
+      if (key.startsWith("session/")) reader.stored.keys.delete(key)
+    }
+    yield* send("3EB0CD02")
+    yield* isRead("3EB0CD02")
+    assert.strictEqual(client.receipts.at(-1)?.attrs["type"], "retry")
   }),
 )
 
