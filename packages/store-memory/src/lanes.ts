@@ -592,9 +592,10 @@ const getRest = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<
 }
 
 /** The claimable lanes, the longest due first. */
-function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
+function* dueLanes(tables: Tables, { dueSince, now, owned }: ClaimQuery): Generator<Lane> {
   for (const { at, lane } of tables.agenda) {
     if (at > now) return
+    if (dueSince !== null && at < dueSince) continue
     if (tables.heldByCallers.has(lane)) continue
     if (isOwned(lane.number.id, owned)) yield lane
   }
@@ -631,12 +632,14 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
     }
     const { row } = offered
     const rest = getRest(lane, row, query)
+    const dueSince = lane.nextDue ?? query.now
     // Begun before, and never settled.
     if (lane.inFlight !== null) interrupted(row, query.now)
     take(tables, row, rest, query.leaseUntil)
     claimed.push({
       message: toMessage(row),
       rest: rest.map(toMessage),
+      dueSince,
       number: lane.number,
       removed: lane.removed,
       lease: lane.lease,

@@ -55,6 +55,7 @@ const timedClaim = Effect.fnUntraced(function* timedClaim({ firstConnected, queu
     owned: "all",
     sendCap: dailyQuota,
     turn: 1,
+    dueSince: null,
     perWorkspace: limit,
     held: new Map(),
   })

@@ -314,6 +314,8 @@ export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null =
 export interface ClaimQuery extends LeaseClaim, Shares {
   /** The most messages of one turn (see `turnSize`). */
   readonly turn: number
+  /** Lanes that were due before are passed over; null: none. */
+  readonly dueSince: number | null
   /** The numbers that this worker may send from. */
   readonly owned: Owned
   /**
@@ -336,6 +338,8 @@ export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> 
   readonly message: Message
   /** The rest of its turn, in order. Nothing of it may be sent before a settlement names it. */
   readonly rest: ReadonlyArray<Message>
+  /** Since when its lane was due. */
+  readonly dueSince: number
   readonly number: SendingNumber
   /** Number or workspace removed: nothing may be sent any more. */
   readonly removed: boolean

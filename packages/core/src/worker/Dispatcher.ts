@@ -582,6 +582,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     batch: claimBatch,
     leaseMillis: laneLeaseMillis,
     toWorkspaceId: ({ message }) => message.workspaceId,
+    toDueSince: ({ dueSince }) => dueSince,
     owned: ownership.owned,
     claim: (query) =>
       Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),

@@ -37,6 +37,8 @@ interface LoopOptions<E, R> {
   readonly latch?: Sleeper
   /** One round; true when it found work, so that another follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
+  /** Called when work was due before a look that this round did not find. */
+  readonly onOverlooked?: () => void
   /** Workspaces at their concurrency limit: only this loop's settlements make room. */
   readonly saturated?: () => SaturatedTenants
   /** The numbers whose work it may take. Default: all. */
@@ -98,7 +100,7 @@ const isNothingYet = Effect.fnUntraced(function* isNothingYet(work: Work) {
 
 /** Sleeps until there may be work. `isNothing`: the caller knows that there is none. */
 const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
-  { saturated, owned, work }: LoopOptions<E, R>,
+  { onOverlooked, saturated, owned, work }: LoopOptions<E, R>,
   latch: Sleeper,
   isNothing: boolean,
 ) {
@@ -112,7 +114,8 @@ const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
     const due = isKnown ? null : yield* status.nextDue(work, saturated?.() ?? [], mine)
     const now = yield* Clock.currentTimeMillis
     if (due !== null && due <= now) {
-      // Due, yet this round found nothing: another worker has it.
+      // Due, yet this round found nothing: another worker has it, or the round did not look there.
+      onOverlooked?.()
       if (checks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
       return
     }
@@ -174,11 +177,19 @@ const heldUpPauseMillis = 100
 /** How long a turn may last while others wait for a place, in service time. */
 const crowdedTurnMillis = 500
 
+/** How long claims may begin where the one before found something, in service time. */
+const boundedSearchMillis = 2000
+
+/** What commits so long after it was due is found all the same, in service time. */
+const lateMillis = 1000
+
 export interface LeaseQuery extends LeaseClaim, Shares {
   /** How much of `limit` may count in `capacity`; the rest belongs to kinds with their own. */
   readonly limitShared: number
   /** The most that one piece of work brings along, itself included (see `LeasedWork.turns`). */
   readonly turn: number
+  /** What was due before may be passed over (see `LeasedWork.toDueSince`); null: nothing. */
+  readonly dueSince: number | null
 }
 
 /** What a settlement leaves behind. */
@@ -204,6 +215,8 @@ export interface LeasedWork<Claimed, Result> {
   /** How long a claim outlives its worker, in service time. */
   readonly leaseMillis: number
   toWorkspaceId(claimed: Claimed): WorkspaceId
+  /** Since when it was due, of work whose claims can begin to look there. */
+  toDueSince?(claimed: Claimed): number
   /** `held`: what the worker already holds. */
   claim(
     query: LeaseQuery,
@@ -288,6 +301,10 @@ interface LoopState<Claimed, Result> {
   ended: Array<Claimed>
   results: Array<Result>
   readonly hasEnded: Latch.Latch
+  /** Where the next claim begins to look; null: at the beginning. */
+  dueSince: number | null
+  /** When a claim last looked from the beginning. */
+  wholeSearchAt: number
   /** The last claim brought all that it asked for: there may be more. */
   wasFull: boolean
   claiming: boolean
@@ -314,6 +331,8 @@ const makeLoopState = Effect.fnUntraced(function* makeLoopState<Claimed, Result>
     ended: [],
     results: [],
     hasEnded: Latch.makeUnsafe(false),
+    dueSince: null,
+    wholeSearchAt: 0,
     wasFull: true,
     claiming: false,
     stopping: false,
@@ -413,6 +432,7 @@ const leaseQuery = <Claimed, Result>(
       limit,
       limitShared,
       turn,
+      dueSince: null,
       ...shares,
       held: countsNearShare(shares, Math.min(limit, limitShared)),
     }
@@ -434,6 +454,22 @@ const stillLeased = Effect.fnUntraced(function* stillLeased<Claimed, Result>(
   }
 })
 
+/** Whether work of a workspace may wait for a place, perhaps longer than what a claim finds. */
+const hasFullShare = <Claimed, Result>({ leased, shared }: LoopState<Claimed, Result>): boolean =>
+  Array.from(shared.shares.values()).some((count) => count >= leased.capacity.share.most)
+
+/**
+ * Where a claim begins to look: where the last one found something. What was due before was claimed, and is
+ * old versions of rows where a transaction elsewhere keeps them. What became due there late is found by the
+ * look at what is due next, or soon by a claim from the beginning.
+ */
+const searchSince = <Claimed, Result>(loop: LoopState<Claimed, Result>, now: number) => {
+  const isOld = Math.abs(now - loop.wholeSearchAt) >= boundedSearchMillis
+  if (isOld || hasFullShare(loop)) loop.dueSince = null
+  if (loop.dueSince === null) loop.wholeSearchAt = now
+  return loop.dueSince
+}
+
 /**
  * Claims and holds. Only one claim at a time may count in `capacity`, since concurrent claims would
  * not see each other's work.
@@ -454,12 +490,19 @@ const claimWith = <Claimed, Result>(
       let room = alone ? leased.capacity.whole : 0
       for (const count of shared.shares.values()) room -= count
       const turnSize = leased.turns?.most ?? 1
+      const wasFull = hasFullShare(loop)
       return leaseQuery(leased, limit, Math.max(0, room), shared.shares, turnSize).pipe(
+        Effect.map((query) => ({ ...query, dueSince: searchSince(loop, query.now) })),
         Effect.flatMap((query) =>
           Effect.flatMap(claim(query), (claimed) =>
-            Effect.map(stillLeased(leased, claimed, query.leaseUntil), (left) =>
-              hold(loop, left, query.now),
-            ),
+            Effect.map(stillLeased(leased, claimed, query.leaseUntil), (left) => {
+              const held = hold(loop, left, query.now)
+              const [first] = claimed
+              const found = first === undefined ? undefined : leased.toDueSince?.(first)
+              if (wasFull || hasFullShare(loop)) loop.dueSince = null
+              else if (found !== undefined) loop.dueSince = found - lateMillis
+              return held
+            }),
           ),
         ),
       )
@@ -747,6 +790,9 @@ const runLeased = Effect.fnUntraced(function* runLeased<Claimed, Result>(
       alsoEachRound === undefined
         ? claiming
         : Effect.zipWith(alsoEachRound, claiming, (also, more) => also || more),
+    onOverlooked: () => {
+      loop.dueSince = null
+    },
     saturated: () => saturatedTenants(loop.shared.shares, capacity),
     ...(owned === undefined ? {} : { owned }),
   })

@@ -132,6 +132,7 @@ export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis
       owned: "all",
       sendCap: dailyQuota,
       turn: 1,
+      dueSince: null,
       perWorkspace: 100,
       held: new Map(),
     }),

@@ -47,6 +47,68 @@ describe("a loop of leased work", () => {
     )
   })
 
+  it.effect(
+    "begins to look where it found work, and at the beginning for what it overlooked",
+    () => {
+      const waiting = [...jobs(upTo(4))]
+      const since: Array<number | null> = []
+      const { due, started, within } = aLoop({
+        leased: {
+          capacity: { whole: 10, share: { most: 10 } },
+          toDueSince: ({ id }) => id * second,
+          claim: ({ dueSince, limit }) =>
+            Effect.sync(() => {
+              since.push(dueSince)
+              return dueSince === null && due.length > 0 ? due.splice(0) : waiting.splice(0, limit)
+            }),
+        },
+      })
+      return within(() =>
+        Effect.gen(function* () {
+          // One second before the first of what was found: others may commit late.
+          assert.deepStrictEqual(since, [null, 0])
+          yield* wake
+          assert.deepStrictEqual(since.splice(0), [null, 0, 3 * second])
+          due.push(...jobs([5]))
+          yield* wake
+          yield* wake
+          assert.deepStrictEqual(since.splice(0), [3 * second, null])
+          assert.deepStrictEqual(started, [1, 2, 3, 4, 5])
+          yield* wake
+          yield* TestClock.adjust(2 * second)
+          yield* wake
+          assert.deepStrictEqual(since, [4 * second, null])
+        }),
+      )
+    },
+  )
+
+  it.effect("looks from the beginning while a workspace has its share", () => {
+    const since: Array<number | null> = []
+    const waiting = [...jobs([1, 2, 3]), ...jobs([4, 5], 2)]
+    const { end, within } = aLoop({
+      leased: {
+        capacity: { whole: 5, share: { most: 3 } },
+        toDueSince: ({ id }) => id * second,
+        claim: ({ dueSince, limit }) =>
+          Effect.sync(() => {
+            since.push(dueSince)
+            return waiting.splice(0, limit)
+          }),
+      },
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(since, [null, null])
+        waiting.push(...jobs([6], 2))
+        yield* end(1)
+        assert.deepStrictEqual(since, [null, null, null])
+        yield* end(2)
+        assert.deepStrictEqual(since.slice(3), [null])
+      }),
+    )
+  })
+
   it.effect("goes on with what follows, and asks for nothing meanwhile", () => {
     const follows = new Map([
       [1, 11],

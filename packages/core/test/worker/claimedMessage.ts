@@ -49,6 +49,7 @@ export const claim = (
     createdAt: noon,
   },
   rest: [],
+  dueSince: noon,
   removed: false,
   lease: 3,
   interruptions: 0,

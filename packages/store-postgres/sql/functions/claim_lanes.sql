@@ -14,7 +14,7 @@
 --
 -- Never null: lease, interruptions, removed, refusals, pauses, no_room, n_label, n_status,
 -- n_login_method, n_created_at, id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at,
--- transport_id, state, place
+-- transport_id, state, place, was_due
 create function claim_lanes(
   p_now timestamptz,
   p_lease_until timestamptz,
@@ -27,7 +27,9 @@ create function claim_lanes(
   p_workspaces bigint[],
   p_held integer[],
   -- The most messages of one turn.
-  p_turn integer
+  p_turn integer,
+  -- Lanes that were due before are passed over, with the versions of lanes that an old snapshot keeps; null: none.
+  p_due_since timestamptz
 ) returns table (
   lease bigint,
   interruptions integer,
@@ -73,7 +75,9 @@ create function claim_lanes(
   campaign_id bigint,
   campaign_row integer,
   -- Of its turn, from 1 on.
-  place integer
+  place integer,
+  -- Since when the lane was due.
+  was_due timestamptz
 )
 language plpgsql
 set search_path from current
@@ -89,6 +93,7 @@ declare
   v_saturated bigint[] := '{}';
   v_refused bigint[];
   v_window constant interval := p_window_millis * interval '1 millisecond';
+  v_since constant timestamptz := coalesce(p_due_since, '-infinity');
 begin
   -- Index lanes_due.
   if cardinality(p_workspaces) > 0 then
@@ -106,7 +111,7 @@ begin
     from (
       select l.number_id, l.ctid as tuple, l.next_due
       from lanes l
-      where l.next_due <= p_now
+      where l.next_due between v_since and p_now
         and is_claimable(l)
         and is_owned(l.number_id, p_of, p_shards)
         and l.workspace_id <> all (v_saturated)
@@ -267,7 +272,7 @@ begin
     planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.reference,
     m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
     shown_phone(m.state, n.phone, m.end_phone, m.from_phone), m.campaign_id, m.campaign_row,
-    of_turn.place::integer
+    of_turn.place::integer, moved.was_due
   from moved
   cross join lateral (
     select *

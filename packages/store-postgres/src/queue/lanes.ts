@@ -93,6 +93,7 @@ const toClaimParams = (query: ClaimQuery): Params<"claim_lanes"> => ({
   ...toOwnedParams(query.owned),
   ...toShareParams(query),
   turn: query.turn,
+  dueSince: query.dueSince,
 })
 
 /** Each turn with its messages. */
@@ -109,6 +110,7 @@ const toTurns = (rows: ReadonlyArray<Row<"claim_lanes">>): ReadonlyArray<Claimed
 const toClaimed = (row: Row<"claim_lanes">, rest: ReadonlyArray<Message>): ClaimedMessage => ({
   message: toMessage(row),
   rest,
+  dueSince: row.was_due.getTime(),
   number: toNumber({
     id: row.number_id,
     workspace_id: row.workspace_id,

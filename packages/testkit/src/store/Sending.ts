@@ -60,6 +60,7 @@ export const aClaimQuery = (
     owned: onlyThese(numbers),
     sendCap: { messages: 1000, windowMillis: day },
     turn: 1,
+    dueSince: null,
     perWorkspace: 1000,
     held: new Map(),
     ...overrides,

@@ -79,6 +79,7 @@ export const departures: Topic = (it) => {
       assert.deepStrictEqual(repeat, {
         message,
         rest: [],
+        dueSince: noon + minute,
         number: { ...number, status: repeat.number.status },
         removed: true,
         lease: repeat.lease,

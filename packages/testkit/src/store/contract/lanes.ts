@@ -43,6 +43,7 @@ export const lanes: Topic = (it) => {
       assert.deepStrictEqual(claimed, {
         message,
         rest: [],
+        dueSince: noon,
         number,
         removed: false,
         lease: claimed.lease,
@@ -93,6 +94,21 @@ export const lanes: Topic = (it) => {
       assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
       const claimed = yield* claimOne(number, { now: noon + hour })
       assert.strictEqual(claimed.message.id, message.id)
+    }),
+  )
+
+  it.effect("a claim passes over lanes that were due before it begins to look", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      const both = [number, other]
+      yield* aMessage(number)
+      const later = yield* aMessage(other, { sendAt: noon + minute })
+      const now = noon + hour
+      const claimed = only(yield* claim(both, { now, dueSince: noon + 1 }))
+      assert.deepStrictEqual([claimed.message.id, claimed.dueSince], [later.id, noon + minute])
+      assert.deepStrictEqual(yield* claim(both, { now, dueSince: noon + 1 }), [])
+      assert.strictEqual(only(yield* claim(both, { now, dueSince: noon })).dueSince, noon)
     }),
   )
 

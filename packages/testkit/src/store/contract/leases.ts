@@ -149,6 +149,7 @@ export const leases: Topic = (it) => {
       const repeat = yield* claimOne(number, { now: noon + minute, leaseUntil: noon + 2 * minute })
       assert.deepStrictEqual(repeat, {
         ...lost,
+        dueSince: noon + minute,
         lease: repeat.lease,
         interruptions: 1,
       })

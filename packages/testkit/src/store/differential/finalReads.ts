@@ -212,7 +212,7 @@ const lastCalls = (side: Side, now: number): ReadonlyArray<Call> => {
     ),
     ...claims.map(({ claim }) => call("messages.claimKey", { ...claim, token: "last" }, now)),
     call("media.leftovers", { reservedBefore: now, limit: 1000 }),
-    call("queue.claim", { ...all, sendCap, turn: 16 }),
+    call("queue.claim", { ...all, sendCap, turn: 16, dueSince: null }),
     call("numbers.claimLinkings", { ...all, now }),
     call("numberChecks.claim", { ...all, chunk: 50 }),
     call("webhooks.claimDeliveries", { ...all, perTarget: 1000, callbacks: all }),

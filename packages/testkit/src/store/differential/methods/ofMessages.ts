@@ -416,7 +416,10 @@ const kinds = [
 export const ofQueue: Methods<"queue"> = {
   claim: {
     weight: 12,
-    input: (c) => [{ ...c.whole(), owned: c.owned(), sendCap: aCap(c), turn: c.one([1, 2, 16]) }],
+    input: (c) => {
+      const query = { ...c.whole(), owned: c.owned(), sendCap: aCap(c), turn: c.one([1, 2, 16]) }
+      return [{ ...query, dueSince: c.once(4) ? query.now - c.below(3) * minute : null }]
+    },
     learn: (claimed, _, c) => {
       for (const one of claimed) c.side.learn("claimed", one)
     },
