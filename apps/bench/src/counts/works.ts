@@ -107,7 +107,7 @@ const heldWork: Work = {
       {
         name: `buffers after ${(rounds * messages).toLocaleString("en")} messages, last to first`,
         value: (last ?? 0) / (first ?? 1),
-        atMost: 3,
+        atMost: 2.4,
       },
     ]
   }),
@@ -140,16 +140,17 @@ const postWork: Work = {
 
 export const works: ReadonlyArray<Work> = [
   dispatchWork("dispatch", "dispatch, 1 worker, 10 messages of each number", [1000, 10_000], {
-    wal: 2200,
-    entries: 10.2,
-    dead: 1.8,
-    buffers: 65,
-    statements: 0.3,
+    wal: 1950,
+    entries: 9.5,
+    // On a busy machine turns at a worker's capacity end early.
+    dead: 1.6,
+    buffers: 58,
+    statements: 0.1,
   }),
   dispatchWork("one number", "dispatch, 1 worker, all messages of one number", [1, 160], {
-    statements: 1.4,
-    commits: 1.3,
-    lanes: 0.3,
+    statements: 1.25,
+    commits: 1.2,
+    lanes: 0.2,
   }),
   heldWork,
   postWork,

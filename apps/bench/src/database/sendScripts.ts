@@ -16,6 +16,12 @@ const idempotencyKey = "'key ' || :drawn::text"
 const token = "lpad(:drawn::text, 32, '0')"
 const fingerprint = "0".repeat(64)
 
+/**
+ * Statements wait for a lock as long as it takes. The service tries again what waited too long, and a script
+ * cannot; on a busy machine a client may be interrupted for long while it holds a lane.
+ */
+const noLockTimeout = 0
+
 /** Colons would be variables: whatever holds one goes in as a variable itself. */
 const variables = (workspaces: number): Readonly<Record<string, Variable>> => {
   const now = Date.now()
@@ -28,7 +34,7 @@ const variables = (workspaces: number): Readonly<Record<string, Variable>> => {
     now: iso,
     minute,
     today,
-    head: '[{"lockTimeout":250,"workspaceId":',
+    head: `[{"lockTimeout":${noLockTimeout},"workspaceId":`,
     tail:
       `,"mode":"live","seen":["live"],"now":"${iso}","from":null,"phones":["${phone}"],"contactIds":[],` +
       `"mediaId":null,"exactQuota":null,"idempotency":`,
@@ -78,7 +84,7 @@ const accept = (claimed: boolean) =>
       claimFingerprint: `array['${fingerprint}']`,
       claimToken: `array[${token}]`,
     }),
-    lockTimeout: "250",
+    lockTimeout: String(noLockTimeout),
     mAcceptance: "array[1]",
     mCreatedAt: "array[:now]::timestamptz[]",
     mDueAt: "array[:now]::timestamptz[]",
