@@ -3,18 +3,9 @@ import { runRefusalMessage, publicMedia, statusAt } from "@messaging-service/cor
 import type * as Core from "@messaging-service/core"
 import type * as CoreRecords from "@messaging-service/core"
 import type { PortalSession } from "../api/Messaging.ts"
-import type { MediaFile, Message, Timeline, WaitsFor } from "../api/messages.ts"
-import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"
-import type {
-  CallbackDelivery,
-  Contact,
-  Key,
-  LoggedReminderRun,
-  NumberConnection,
-  OperatedNumber,
-  TelegramLogin,
-  Workspace,
-} from "../api/operator.ts"
+import type { MediaFile, Message, Timeline } from "../api/messages.ts"
+import type { NumberView, SendingNumber } from "../api/numbers.ts"
+import type { OperatedNumber, TelegramLogin, Workspace } from "../api/operator.ts"
 import type { LastReminderRun, Reminder } from "../api/reminders.ts"
 import type { Webhook } from "../api/webhooks.ts"
 
@@ -22,6 +13,27 @@ export const date = (millis: number): Date => new Date(millis)
 
 export const dateOrNull = (millis: number | null): Date | null =>
   millis === null ? null : date(millis)
+
+type TimeName = `${string}At` | "at" | "pausedUntil" | "since" | "until"
+
+type Dated<A> = {
+  readonly [Name in keyof A]: Name extends TimeName
+    ? A[Name] extends number
+      ? Date
+      : Date | null
+    : A[Name]
+}
+
+const isTime = (name: string): boolean => /At$|^(?:at|pausedUntil|since|until)$/.test(name)
+
+/** The record with its times as dates. */
+const dated = <A extends object>(record: A): Dated<A> =>
+  Object.fromEntries(
+    Object.entries(record).map(([name, value]: readonly [string, unknown]) => [
+      name,
+      typeof value === "number" && isTime(name) ? date(value) : value,
+    ]),
+  ) as Dated<A>
 
 /** The message as its event reports it. */
 export const messageReported = (
@@ -54,10 +66,7 @@ export const toPublicMessage = (
   )
 }
 
-export const waitsForShown = ({ until, ...same }: Core.WaitsFor): WaitsFor => ({
-  ...same,
-  until: dateOrNull(until),
-})
+export const waitsForShown = dated<Core.WaitsFor>
 
 export const timelineShown = (
   { entries, message, truncated, waiting }: Core.Timeline,
@@ -67,11 +76,7 @@ export const timelineShown = (
   message: toPublicMessage(message, now, link),
   campaign: message.campaign,
   waiting: waiting === null ? null : { for: waiting.for.map(waitsForShown), ahead: waiting.ahead },
-  entries: entries.map(({ at, nextAttemptAt, ...same }) => ({
-    ...same,
-    at: date(at),
-    nextAttemptAt: dateOrNull(nextAttemptAt),
-  })),
+  entries: entries.map(dated),
   truncated,
 })
 
@@ -83,38 +88,25 @@ const namedRecipient = (to: Core.RequestedRecipient): Reminder["to"] => {
 }
 
 export const reminderShown = (reminder: CoreRecords.Reminder): Reminder => {
-  const {
-    createdAt,
-    cron,
-    lastRun,
-    media,
-    nextRunAt,
-    revision: _revision,
-    timezone,
-    to,
-    ...same
-  } = reminder
+  const { cron, lastRun, media, revision: _revision, timezone, to, ...same } = reminder
   return {
-    ...same,
+    ...dated(same),
     to: namedRecipient(to),
     media:
       media === null
         ? null
         : { mediaId: media.mediaId, url: media.url, type: media.type, fileName: media.fileName },
     schedule: { cron, timezone },
-    nextRunAt: dateOrNull(nextRunAt),
-    createdAt: date(createdAt),
     lastRun: lastRun === null ? null : lastRunShown(lastRun, reminder),
   }
 }
 
 const lastRunShown = (
-  { dueAt, ...same }: CoreRecords.LastRun,
+  run: CoreRecords.LastRun,
   reminder: CoreRecords.Reminder,
 ): LastReminderRun => ({
-  ...same,
-  dueAt: date(dueAt),
-  message: same.code === null ? null : runRefusalMessage(same.code, reminder),
+  ...dated(run),
+  message: run.code === null ? null : runRefusalMessage(run.code, reminder),
 })
 
 export const portalSessionShown = (link: CoreRecords.SignInLink): PortalSession => ({
@@ -128,11 +120,7 @@ export const portalSessionShown = (link: CoreRecords.SignInLink): PortalSession 
   revokedAt: dateOrNull(link.revokedAt),
 })
 
-export const runShown = ({ dueAt, ranAt, ...same }: CoreRecords.LoggedRun): LoggedReminderRun => ({
-  ...same,
-  dueAt: date(dueAt),
-  ranAt: date(ranAt),
-})
+export const runShown = dated<CoreRecords.LoggedRun>
 
 export const toPublicNumber = (number: Core.PublicNumber): SendingNumber => ({
   id: number.id,
@@ -176,108 +164,44 @@ export const operatedShown = ({
   proxy,
 })
 
-export const connectionShown = ({
-  lastSeenAt,
-  nextSendAt,
-  pausedUntil,
-  since,
-  ...same
-}: Core.NumberConnection): NumberConnection => ({
-  ...same,
-  since: date(since),
-  lastSeenAt: dateOrNull(lastSeenAt),
-  pausedUntil: dateOrNull(pausedUntil),
-  nextSendAt: dateOrNull(nextSendAt),
-})
+export const connectionShown = dated<Core.NumberConnection>
 
-export const telegramLoginShown = ({
-  expiresAt,
-  qr,
-  ...same
-}: Core.TelegramLoginView): TelegramLogin => ({
-  ...same,
+export const telegramLoginShown = ({ qr, ...same }: Core.TelegramLoginView): TelegramLogin => ({
+  ...dated(same),
   qrUrl: qr?.url ?? null,
   qrExpiresAt: dateOrNull(qr?.expiresAt ?? null),
-  expiresAt: date(expiresAt),
 })
 
-export const checkShown = ({
-  completedAt,
-  createdAt,
-  ...same
-}: CoreRecords.NumberCheck): NumberCheck => ({
-  ...same,
-  createdAt: date(createdAt),
-  completedAt: dateOrNull(completedAt),
-})
+export const checkShown = dated<CoreRecords.NumberCheck>
 
-export const resultShown = ({
-  checkedAt,
-  ...same
-}: CoreRecords.NumberCheckResult): NumberCheckResult => ({
-  ...same,
-  checkedAt: dateOrNull(checkedAt),
-})
+export const resultShown = dated<CoreRecords.NumberCheckResult>
 
 export const mediaShown = (
-  { createdAt, storageKey: _key, ...same }: CoreRecords.MediaFile,
+  { storageKey: _key, ...same }: CoreRecords.MediaFile,
   now: number,
   link: CoreRecords.MediaLink,
-): MediaFile => ({
-  ...same,
-  url: link(same.id, same.fileName, now),
-  createdAt: date(createdAt),
-})
+): MediaFile => ({ ...dated(same), url: link(same.id, same.fileName, now) })
 
-export const deliveryShown = <Type extends string>({
-  attemptedAt,
-  nextAttemptAt,
-  ...same
-}: CoreRecords.DeliveryAttempt<Type>) => ({
-  ...same,
-  attemptedAt: date(attemptedAt),
-  nextAttemptAt: dateOrNull(nextAttemptAt),
-})
+export const deliveryShown = dated<CoreRecords.DeliveryAttempt>
 
-export const callbackShown = (attempt: CoreRecords.CallbackAttempt): CallbackDelivery => ({
-  ...deliveryShown(attempt),
-  url: attempt.url,
-})
+export const callbackShown = dated<CoreRecords.CallbackAttempt>
 
 export const toPublicWebhook = ({
-  createdAt,
   firstSecretLast4: _first,
   lastAttempt,
   secretSalt: _salt,
   ...same
 }: CoreRecords.WebhookEndpoint): Webhook => ({
-  ...same,
+  ...dated(same),
   active: same.disabledReason === null,
-  createdAt: date(createdAt),
   lastAttempt: lastAttempt === null ? null : deliveryShown(lastAttempt),
 })
 
 export const toPublicWorkspace = ({
-  createdAt,
   deletedAt: _deleted,
   ...same
-}: CoreRecords.Workspace): Workspace => ({ ...same, createdAt: date(createdAt) })
+}: CoreRecords.Workspace): Workspace => dated(same)
 
-export const keyShown = ({
-  createdAt,
-  expiresAt,
-  lastUsedAt,
-  revokedAt,
-  ...same
-}: CoreRecords.ApiKey): Key => ({
-  ...same,
-  createdAt: date(createdAt),
-  expiresAt: dateOrNull(expiresAt),
-  lastUsedAt: dateOrNull(lastUsedAt),
-  revokedAt: dateOrNull(revokedAt),
-})
+export const keyShown = dated<CoreRecords.ApiKey>
 
-export const contactShown = ({ createdAt, ...same }: CoreRecords.Contact): Contact => ({
-  ...same,
-  createdAt: date(createdAt),
-})
+export const contactShown = dated<CoreRecords.Contact>
