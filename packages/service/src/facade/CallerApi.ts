@@ -33,13 +33,10 @@ import type {
   MediaId,
   Message,
   MessageId,
-  NumberCheckId,
   NumberId,
-  ReminderId,
   SpooledContent,
   Upload,
   WebhookEndpoint,
-  WebhookId,
 } from "@messaging-service/core"
 import { Data, Effect, Stream } from "effect"
 import type { Scope } from "effect"
@@ -50,7 +47,7 @@ import type { NumberChecksApi, NumbersApi, NumberView } from "../api/numbers.ts"
 import type { RemindersApi } from "../api/reminders.ts"
 import type { WebhooksApi, WebhookWithSecret } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { toId, listPages, withReplayed, repeatable, showingNow } from "./Calls.ts"
+import { toId, withReplayed, repeatable, showingNow } from "./Calls.ts"
 import type { CallerApi, Calling } from "./Calls.ts"
 import {
   checkShown,
@@ -62,6 +59,7 @@ import {
   resultShown,
   toPublicWebhook,
 } from "./records.ts"
+import { callerRows, each, nothing } from "./rows.ts"
 import { anything, fields, checkRule, text } from "./rules.ts"
 
 const messageShownNow = showingNow(toPublicMessage)
@@ -112,7 +110,8 @@ const sendOptions = fields<SendOptions>({ idempotencyKey: anything, transaction:
 const cancelOptions = fields<CancelOptions>({ transaction: anything })
 
 const messagesApi: CallerApi<MessagesApi> = (calling) => {
-  const { caller, run } = calling
+  const { run } = calling
+  const { on, pages } = callerRows(calling)
   return {
     send: (command, options) =>
       run(
@@ -146,20 +145,8 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
           return { messages: messages.map(yield* shownAsAccepted), replayed }
         }),
       ),
-    get: (id) =>
-      run(
-        Effect.gen(function* () {
-          const message = yield* (yield* Messages).get(yield* caller, toId<MessageId>(id))
-          return (yield* messageShownNow)(message)
-        }),
-      ),
-    list: (query) =>
-      listPages(
-        calling,
-        query,
-        (who, request) => Messages.use((messages) => messages.list(who, request)),
-        messageShownNow,
-      ),
+    get: on(Messages, "get", messageShownNow),
+    list: pages(Messages, "list", messageShownNow),
     cancel: (id, options) =>
       run(
         Effect.gen(function* () {
@@ -178,45 +165,16 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
   }
 }
 
-const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
-  create: (command, options) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/reminders", command)
-        const { answer, replayed } = yield* (yield* Reminders).create(who, command, repeat)
-        return withReplayed(reminderShown(answer), replayed)
-      }),
-    ),
-  get: (id) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        return reminderShown(yield* (yield* Reminders).get(who, toId<ReminderId>(id)))
-      }),
-    ),
-  list: (query) =>
-    listPages(
-      { caller, run },
-      query,
-      (who, request) => Reminders.use((reminders) => reminders.list(who, request)),
-      Effect.succeed(reminderShown),
-    ),
-  update: (id, change) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        return reminderShown(yield* (yield* Reminders).update(who, toId<ReminderId>(id), change))
-      }),
-    ),
-  remove: (id) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        yield* (yield* Reminders).remove(who, toId<ReminderId>(id))
-      }),
-    ),
-})
+const remindersApi: CallerApi<RemindersApi> = (calling) => {
+  const { create, on, pages } = callerRows(calling)
+  return {
+    create: create(Reminders, "create", "/api/v2/reminders", reminderShown),
+    get: on(Reminders, "get", reminderShown),
+    list: pages(Reminders, "list", reminderShown),
+    update: on(Reminders, "update", reminderShown),
+    remove: on(Reminders, "remove", nothing),
+  }
+}
 
 /** How often to check a linking, in real time. */
 const lookMillis = 250
@@ -253,25 +211,14 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
 
   const get = (id: number) => run(Effect.flatMap(caller, (who) => view(who, id)))
 
-  const connect: NumbersApi["connect"] = (command = {}, options) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/numbers", command)
-        const { answer, replayed } = yield* (yield* Connections).connect(who, command, repeat)
-        return withReplayed(toPublicNumber(answer), replayed)
-      }),
-    )
+  const { create, op } = callerRows({ caller, run })
+  const connectNumber = create(Connections, "connect", "/api/v2/numbers", toPublicNumber)
+  const connect: NumbersApi["connect"] = (command = {}, options) => connectNumber(command, options)
 
   return {
     get,
     connect,
-    list: () =>
-      run(
-        Effect.gen(function* () {
-          return (yield* (yield* Connections).list(yield* caller)).map(toPublicNumber)
-        }),
-      ),
+    list: op(Connections, "list", each(toPublicNumber)),
     async *link(command) {
       const { id } = await connect(command)
       let who = await run(caller)
@@ -297,39 +244,15 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
   }
 }
 
-const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
-  create: (command, options) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/number-checks", command)
-        const { answer, replayed } = yield* (yield* NumberChecks).create(who, command, repeat)
-        return withReplayed(checkShown(answer), replayed)
-      }),
-    ),
-  get: (id) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        return checkShown(yield* (yield* NumberChecks).get(who, toId<NumberCheckId>(id)))
-      }),
-    ),
-  list: (query) =>
-    listPages(
-      { caller, run },
-      query,
-      (who, request) => NumberChecks.use((checks) => checks.list(who, request)),
-      Effect.succeed(checkShown),
-    ),
-  results: (id, query) =>
-    listPages(
-      { caller, run },
-      query,
-      (who, request) =>
-        NumberChecks.use((checks) => checks.results(who, toId<NumberCheckId>(id), request)),
-      Effect.succeed(resultShown),
-    ),
-})
+const numberChecksApi: CallerApi<NumberChecksApi> = (calling) => {
+  const { create, on, pages, pagesOn } = callerRows(calling)
+  return {
+    create: create(NumberChecks, "create", "/api/v2/number-checks", checkShown),
+    get: on(NumberChecks, "get", checkShown),
+    list: pages(NumberChecks, "list", checkShown),
+    results: pagesOn(NumberChecks, "results", resultShown),
+  }
+}
 
 /** The error of the caller's own stream. */
 class ContentFailed extends Data.TaggedError("ContentFailed")<{ readonly cause: unknown }> {}
@@ -418,110 +341,66 @@ const spooled = (
 
 const mediaShownNow = showingNow(mediaShown)
 
-const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
-  upload: (file, options) =>
-    run(
-      Effect.scoped(
+const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => {
+  const { on, pages } = callerRows({ caller, run })
+  return {
+    upload: (file, options) =>
+      run(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const who = yield* caller
+            yield* authorize(who, "uploadMedia")
+            const unkept = refuseUnkept(yield* MediaFiles, "content")
+            if (unkept !== undefined) return yield* unkept
+            const upload = yield* spooled(file)
+            const repeat = yield* repeatable(options, "/api/v2/media", {
+              fileName: upload.fileName,
+              sha256: upload.content.sha256,
+            })
+            const { answer, replayed } = yield* (yield* MediaDirectory).upload(who, upload, repeat)
+            return withReplayed((yield* mediaShownNow)(answer), replayed)
+          }),
+        ),
+      ),
+    get: on(MediaDirectory, "get", mediaShownNow),
+    list: pages(MediaDirectory, "list", mediaShownNow),
+    content: (id) =>
+      run(
         Effect.gen(function* () {
-          const who = yield* caller
-          yield* authorize(who, "uploadMedia")
-          const unkept = refuseUnkept(yield* MediaFiles, "content")
-          if (unkept !== undefined) return yield* unkept
-          const upload = yield* spooled(file)
-          const repeat = yield* repeatable(options, "/api/v2/media", {
-            fileName: upload.fileName,
-            sha256: upload.content.sha256,
-          })
-          const { answer, replayed } = yield* (yield* MediaDirectory).upload(who, upload, repeat)
-          return withReplayed((yield* mediaShownNow)(answer), replayed)
+          const file = yield* (yield* MediaDirectory).get(yield* caller, toId<MediaId>(id))
+          const stored = yield* (yield* MediaFiles).open(file.storageKey).pipe(
+            Effect.mapError((error) =>
+              // Another call deleted it between the two reads.
+              error.reason === "not_found"
+                ? refuse("media_not_found", { inPath: true })
+                : filesUnavailable("media.open")(error),
+            ),
+          )
+          return yield* Stream.mkUint8Array(stored.content).pipe(
+            Effect.mapError(filesUnavailable("media.read")),
+          )
         }),
       ),
-    ),
-  get: (id) =>
-    run(
-      Effect.gen(function* () {
-        const file = yield* (yield* MediaDirectory).get(yield* caller, toId<MediaId>(id))
-        return (yield* mediaShownNow)(file)
-      }),
-    ),
-  list: (query) =>
-    listPages(
-      { caller, run },
-      query,
-      (who, request) => MediaDirectory.use((media) => media.list(who, request)),
-      mediaShownNow,
-    ),
-  content: (id) =>
-    run(
-      Effect.gen(function* () {
-        const file = yield* (yield* MediaDirectory).get(yield* caller, toId<MediaId>(id))
-        const stored = yield* (yield* MediaFiles).open(file.storageKey).pipe(
-          Effect.mapError((error) =>
-            // Another call deleted it between the two reads.
-            error.reason === "not_found"
-              ? refuse("media_not_found", { inPath: true })
-              : filesUnavailable("media.open")(error),
-          ),
-        )
-        return yield* Stream.mkUint8Array(stored.content).pipe(
-          Effect.mapError(filesUnavailable("media.read")),
-        )
-      }),
-    ),
-  remove: (id) =>
-    run(
-      Effect.gen(function* () {
-        yield* (yield* MediaDirectory).delete(yield* caller, toId<MediaId>(id))
-      }),
-    ),
-})
+    remove: on(MediaDirectory, "delete", nothing),
+  }
+}
 
 const withSecret = (endpoint: WebhookEndpoint | EndpointWithSecret): WebhookWithSecret => {
   const { secret, ...record } = { secret: null, ...endpoint }
   return { ...toPublicWebhook(record), secret }
 }
 
-const webhooksApi: CallerApi<WebhooksApi> = ({ caller, run }) => ({
-  create: (command, options) =>
-    run(
-      Effect.gen(function* () {
-        const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/webhooks", command)
-        const { answer, replayed } = yield* (yield* Webhooks).create(who, command, repeat)
-        return withReplayed(withSecret(answer), replayed)
-      }),
-    ),
-  list: () =>
-    run(
-      Effect.gen(function* () {
-        return (yield* (yield* Webhooks).list(yield* caller)).map(toPublicWebhook)
-      }),
-    ),
-  get: (id) =>
-    run(
-      Effect.gen(function* () {
-        return toPublicWebhook(yield* (yield* Webhooks).get(yield* caller, toId<WebhookId>(id)))
-      }),
-    ),
-  remove: (id) =>
-    run(
-      Effect.gen(function* () {
-        yield* (yield* Webhooks).remove(yield* caller, toId<WebhookId>(id))
-      }),
-    ),
-  rotateSecret: (id) =>
-    run(
-      Effect.gen(function* () {
-        return withSecret(yield* (yield* Webhooks).rotateSecret(yield* caller, toId<WebhookId>(id)))
-      }),
-    ),
-  test: (id) =>
-    run(
-      Effect.gen(function* () {
-        return yield* (yield* Webhooks).test(yield* caller, toId<WebhookId>(id))
-      }),
-    ),
-})
+const webhooksApi: CallerApi<WebhooksApi> = (calling) => {
+  const { create, on, op } = callerRows(calling)
+  return {
+    create: create(Webhooks, "create", "/api/v2/webhooks", withSecret),
+    list: op(Webhooks, "list", each(toPublicWebhook)),
+    get: on(Webhooks, "get", toPublicWebhook),
+    remove: on(Webhooks, "remove", nothing),
+    rotateSecret: on(Webhooks, "rotateSecret", withSecret),
+    test: on(Webhooks, "test"),
+  }
+}
 
 const toAccount = ({ key, mode, numberIds, scopes, workspace }: Caller): Account => ({
   workspace: { id: workspace.id, name: workspace.name },

@@ -358,18 +358,6 @@ export const listing = <A, B, Query extends PageOptions>(
   }
 }
 
-/** The same, over pages for the caller. */
-export const listPages = <A, B, Query extends PageOptions>(
-  { caller, run }: Pick<Calling, "caller" | "run">,
-  query: Query | undefined,
-  load: (
-    who: Caller,
-    query: Query & ListPage,
-  ) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
-  show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
-): Listing<B> =>
-  listing(run, query, (request) => Effect.flatMap(caller, (who) => load(who, request)), show)
-
 /** Shows records in their current state, with fresh links. */
 export const showingNow = <A, B>(show: (record: A, now: number, link: MediaLink) => B) =>
   Effect.gen(function* () {
