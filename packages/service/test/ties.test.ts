@@ -3,7 +3,7 @@ import type * as Core from "@messaging-service/core"
 import type * as Ports from "@messaging-service/core"
 import type { Brand } from "effect"
 import type pg from "pg"
-import { assert, it } from "vitest"
+import { it } from "vitest"
 import type * as Facade from "../src/index.ts"
 
 /** Both types are equal; else the names of the differences. */
@@ -44,142 +44,92 @@ type Dated<A> = {
 
 type RecordOf<A, B, Hidden = never> = Same<Dated<Omit<Plain<A>, Hidden & string>>, B>
 
-const commands: {
-  readonly sendMessage: Command<Core.ReferencedSend, Facade.SendMessage>
-  readonly sendBatch: Command<Core.ReferencedBatch, Facade.SendBatch>
-  readonly listMessages: Command<Core.ReferencedList, Facade.ListMessages>
-  readonly createReminder: Command<Core.CreateReminder, Facade.CreateReminder>
-  readonly changeReminder: Command<Core.ChangeReminder, Facade.ChangeReminder>
-  readonly listReminders: Command<Core.ListReminders, Facade.ListReminders>
-  readonly connectNumber: Command<Core.ConnectNumber, Facade.ConnectNumber>
-  readonly checkNumbers: Command<Core.CheckNumbers, Facade.CheckNumbers>
-  readonly listCheckResults: Command<Core.ListCheckResults, Facade.ListCheckResults>
-  readonly listMedia: Command<Core.ListMedia, Facade.ListMedia>
-  readonly createWebhook: Command<Core.CreateWebhook, Facade.CreateWebhook>
-  readonly createWorkspace: Command<Core.CreateWorkspace, Facade.CreateWorkspace>
-  readonly ensureWorkspace: Command<Omit<Core.EnsureWorkspace, "name">, Facade.EnsureWorkspace>
-  readonly changeWorkspace: Command<Core.ChangeWorkspace, Facade.ChangeWorkspace>
-  readonly createKey: Command<Core.CreateKey, Facade.CreateKey>
-  readonly createContact: Command<Core.CreateContact, Facade.CreateContact>
-  readonly createNumber: Command<Core.CreateNumber, Facade.CreateNumber>
-  readonly changeNumber: Command<Core.ChangeNumber, Facade.ChangeNumber>
-  readonly telegramLogin: Command<Core.BeginTelegramLogin, Facade.BeginTelegramLogin>
-  readonly redeliver: Command<Core.RedeliverEvent, Facade.RedeliverEvent>
-  readonly page: Command<Core.ListPage, Facade.PageOptions>
-  readonly restored: Command<Core.StoreRestored, Facade.StoreRestored>
-  readonly held: Same<keyof Core.SelectHeld, keyof Facade.SelectHeld>
-} = {
-  sendMessage: true,
-  sendBatch: true,
-  listMessages: true,
-  createReminder: true,
-  changeReminder: true,
-  listReminders: true,
-  connectNumber: true,
-  checkNumbers: true,
-  listCheckResults: true,
-  listMedia: true,
-  createWebhook: true,
-  createWorkspace: true,
-  ensureWorkspace: true,
-  changeWorkspace: true,
-  createKey: true,
-  createContact: true,
-  createNumber: true,
-  changeNumber: true,
-  telegramLogin: true,
-  redeliver: true,
-  page: true,
-  restored: true,
-  held: true,
-}
+/** Each tie is `true`, or this does not compile. */
+const hold = <_Ties extends Readonly<Record<string, true>>>(): void => {}
 
-const records: {
-  readonly message: RecordOf<
-    Core.ReportedMessage & Pick<Core.OutboxEvent, "reference">,
-    Omit<Facade.Message, "workspaceId" | "mode">
-  >
-  readonly workspace: RecordOf<Ports.Workspace, Facade.Workspace, "deletedAt">
-  readonly key: RecordOf<Ports.ApiKey, Facade.Key>
-  readonly contact: RecordOf<Ports.Contact, Facade.Contact>
-  readonly number: RecordOf<
-    Ports.SendingNumber,
-    Facade.SendingNumber,
-    "workspaceId" | "mode" | "createdAt"
-  >
-  readonly pacing: Same<Ports.Pacing, Facade.Pacing>
-  readonly connection: RecordOf<Core.NumberConnection, Facade.NumberConnection>
-  readonly check: RecordOf<Ports.NumberCheck, Facade.NumberCheck>
-  readonly checkResult: RecordOf<Ports.NumberCheckResult, Facade.NumberCheckResult>
-  readonly media: RecordOf<
-    Ports.MediaFile & { readonly url: string },
-    Facade.MediaFile,
-    "storageKey"
-  >
-  readonly delivery: RecordOf<Ports.DeliveryAttempt, Facade.Delivery>
-  readonly callback: RecordOf<Ports.CallbackAttempt, Facade.CallbackDelivery>
-  readonly webhook: RecordOf<
-    Omit<Ports.WebhookEndpoint, "lastAttempt">,
-    Omit<Facade.Webhook, "active" | "lastAttempt">,
-    "secretSalt" | "firstSecretLast4"
-  >
-  readonly reminder: RecordOf<
-    Omit<Ports.Reminder, "to" | "media" | "lastRun" | "timezone">,
-    Omit<Facade.Reminder, "to" | "media" | "lastRun" | "schedule">,
-    "cron" | "revision"
-  >
-  readonly telegramLogin: Same<
-    Omit<Core.TelegramLoginView, "qr" | "expiresAt">,
-    Omit<Facade.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
-  >
-  readonly heldCount: RecordOf<Ports.HeldCount, Facade.HeldCount>
-  readonly decidedHeld: RecordOf<Core.DecidedHeld, Facade.DecidedHeld>
-  readonly run: Same<keyof Ports.LoggedRun, keyof Facade.LoggedReminderRun>
-} = {
-  message: true,
-  workspace: true,
-  key: true,
-  contact: true,
-  number: true,
-  pacing: true,
-  connection: true,
-  check: true,
-  checkResult: true,
-  media: true,
-  delivery: true,
-  callback: true,
-  webhook: true,
-  reminder: true,
-  telegramLogin: true,
-  heldCount: true,
-  decidedHeld: true,
-  run: true,
-}
+it("commands of the facade are the core's", () => {
+  hold<{
+    readonly sendMessage: Command<Core.ReferencedSend, Facade.SendMessage>
+    readonly sendBatch: Command<Core.ReferencedBatch, Facade.SendBatch>
+    readonly listMessages: Command<Core.ReferencedList, Facade.ListMessages>
+    readonly createReminder: Command<Core.CreateReminder, Facade.CreateReminder>
+    readonly changeReminder: Command<Core.ChangeReminder, Facade.ChangeReminder>
+    readonly listReminders: Command<Core.ListReminders, Facade.ListReminders>
+    readonly connectNumber: Command<Core.ConnectNumber, Facade.ConnectNumber>
+    readonly checkNumbers: Command<Core.CheckNumbers, Facade.CheckNumbers>
+    readonly listCheckResults: Command<Core.ListCheckResults, Facade.ListCheckResults>
+    readonly listMedia: Command<Core.ListMedia, Facade.ListMedia>
+    readonly createWebhook: Command<Core.CreateWebhook, Facade.CreateWebhook>
+    readonly createWorkspace: Command<Core.CreateWorkspace, Facade.CreateWorkspace>
+    readonly ensureWorkspace: Command<Omit<Core.EnsureWorkspace, "name">, Facade.EnsureWorkspace>
+    readonly changeWorkspace: Command<Core.ChangeWorkspace, Facade.ChangeWorkspace>
+    readonly createKey: Command<Core.CreateKey, Facade.CreateKey>
+    readonly createContact: Command<Core.CreateContact, Facade.CreateContact>
+    readonly createNumber: Command<Core.CreateNumber, Facade.CreateNumber>
+    readonly changeNumber: Command<Core.ChangeNumber, Facade.ChangeNumber>
+    readonly telegramLogin: Command<Core.BeginTelegramLogin, Facade.BeginTelegramLogin>
+    readonly redeliver: Command<Core.RedeliverEvent, Facade.RedeliverEvent>
+    readonly page: Command<Core.ListPage, Facade.PageOptions>
+    readonly restored: Command<Core.StoreRestored, Facade.StoreRestored>
+    readonly held: Same<keyof Core.SelectHeld, keyof Facade.SelectHeld>
+  }>()
+})
 
-const words: {
-  readonly code: Same<Core.Code | "closed" | "cannot_start", Facade.ErrorCode>
-  readonly scope: Same<Core.Scope, Facade.Scope>
-  readonly role: Same<Core.Role, Facade.Role>
-  readonly status: Same<Ports.MessageStatus, Facade.MessageStatus>
-  readonly event: Same<Ports.MessageEventType, Facade.MessageEventType>
-  readonly plan: Same<Ports.Plan, Facade.Plan>
-  readonly transaction: Same<Ports.TransactionClient, Facade.Transaction>
-  readonly pool: pg.Pool extends Facade.PostgresPool ? true : false
-  readonly client: pg.PoolClient extends Facade.Transaction ? true : false
-} = {
-  code: true,
-  scope: true,
-  role: true,
-  status: true,
-  event: true,
-  plan: true,
-  transaction: true,
-  pool: true,
-  client: true,
-}
+it("records of the facade are the core's", () => {
+  hold<{
+    readonly message: RecordOf<
+      Core.ReportedMessage & Pick<Core.OutboxEvent, "reference">,
+      Omit<Facade.Message, "workspaceId" | "mode">
+    >
+    readonly workspace: RecordOf<Ports.Workspace, Facade.Workspace, "deletedAt">
+    readonly key: RecordOf<Ports.ApiKey, Facade.Key>
+    readonly contact: RecordOf<Ports.Contact, Facade.Contact>
+    readonly number: RecordOf<
+      Ports.SendingNumber,
+      Facade.SendingNumber,
+      "workspaceId" | "mode" | "createdAt"
+    >
+    readonly pacing: Same<Ports.Pacing, Facade.Pacing>
+    readonly connection: RecordOf<Core.NumberConnection, Facade.NumberConnection>
+    readonly check: RecordOf<Ports.NumberCheck, Facade.NumberCheck>
+    readonly checkResult: RecordOf<Ports.NumberCheckResult, Facade.NumberCheckResult>
+    readonly media: RecordOf<
+      Ports.MediaFile & { readonly url: string },
+      Facade.MediaFile,
+      "storageKey"
+    >
+    readonly delivery: RecordOf<Ports.DeliveryAttempt, Facade.Delivery>
+    readonly callback: RecordOf<Ports.CallbackAttempt, Facade.CallbackDelivery>
+    readonly webhook: RecordOf<
+      Omit<Ports.WebhookEndpoint, "lastAttempt">,
+      Omit<Facade.Webhook, "active" | "lastAttempt">,
+      "secretSalt" | "firstSecretLast4"
+    >
+    readonly reminder: RecordOf<
+      Omit<Ports.Reminder, "to" | "media" | "lastRun" | "timezone">,
+      Omit<Facade.Reminder, "to" | "media" | "lastRun" | "schedule">,
+      "cron" | "revision"
+    >
+    readonly telegramLogin: Same<
+      Omit<Core.TelegramLoginView, "qr" | "expiresAt">,
+      Omit<Facade.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
+    >
+    readonly heldCount: RecordOf<Ports.HeldCount, Facade.HeldCount>
+    readonly decidedHeld: RecordOf<Core.DecidedHeld, Facade.DecidedHeld>
+    readonly run: Same<keyof Ports.LoggedRun, keyof Facade.LoggedReminderRun>
+  }>()
+})
 
-it("commands, records and words of the facade are the core's", () => {
-  const all = [commands, records, words].flatMap((ties) => Object.values(ties))
-  assert.isTrue(all.every((tie) => tie))
-  assert.lengthOf(all, 50)
+it("words of the facade are the core's", () => {
+  hold<{
+    readonly code: Same<Core.Code | "closed" | "cannot_start", Facade.ErrorCode>
+    readonly scope: Same<Core.Scope, Facade.Scope>
+    readonly role: Same<Core.Role, Facade.Role>
+    readonly status: Same<Ports.MessageStatus, Facade.MessageStatus>
+    readonly event: Same<Ports.MessageEventType, Facade.MessageEventType>
+    readonly plan: Same<Ports.Plan, Facade.Plan>
+    readonly transaction: Same<Ports.TransactionClient, Facade.Transaction>
+    readonly pool: pg.Pool extends Facade.PostgresPool ? true : false
+    readonly client: pg.PoolClient extends Facade.Transaction ? true : false
+  }>()
 })

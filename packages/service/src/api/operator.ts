@@ -280,9 +280,9 @@ export interface Contact {
 
 /** Pacing of a number; null for no limit of that kind. */
 export interface Pacing {
-  /** Minimum rest after a message, in milliseconds. */
+  /** Minimum rest after a message, in milliseconds, up to a day. */
   readonly minIntervalMillis: number | null
-  /** Maximum random extra rest after each message, in milliseconds. */
+  /** Maximum random extra rest after each message, in milliseconds, up to a day. */
   readonly jitterMillis: number | null
   /** Maximum of messages per minute. */
   readonly perMinute: number | null
@@ -306,18 +306,7 @@ export interface ChangeNumber {
 }
 
 /** Changes to a pacing. Omitted limits stay; null removes a limit. */
-export interface ChangePacing {
-  /** Minimum rest after a message, in milliseconds, up to a day. */
-  readonly minIntervalMillis?: number | null | undefined
-  /** Maximum random extra rest, in milliseconds, up to a day. */
-  readonly jitterMillis?: number | null | undefined
-  /** Maximum of messages per minute. */
-  readonly perMinute?: number | null | undefined
-  /** Maximum of messages per hour. */
-  readonly perHour?: number | null | undefined
-  /** Maximum of first-time recipients in any 24 hours. */
-  readonly newRecipientsPerDay?: number | null | undefined
-}
+export type ChangePacing = { readonly [Name in keyof Pacing]?: Pacing[Name] | undefined }
 
 /** A number with its operator settings. */
 export interface OperatedNumber extends SendingNumber {

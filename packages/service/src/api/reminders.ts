@@ -28,32 +28,19 @@ export interface CreateReminder {
   readonly to: Recipient
   /** Id of a connected number. Null or omitted: any connected one, at each run. */
   readonly from?: number | null | undefined
-  /** At most 3,000 characters; required. */
+  /** At most 3,000 characters; required of a new one. */
   readonly text?: string | undefined
-  /** An image or a file; `text` is then its caption. */
+  /** An image or a file; `text` is then its caption. Null: none. */
   readonly media?: MediaReference | null | undefined
   /** Schedule. */
   readonly schedule: ReminderTimes
-  /** Default: true. False: paused. */
+  /** False pauses it, true resumes it. Default of a new one: true. */
   readonly active?: boolean | undefined
 }
 
 /** Changes to a reminder. Omitted fields stay. */
-export interface ChangeReminder {
-  /** 1 to 100 characters, not blank. */
-  readonly name?: string | undefined
-  /** The recipient. */
-  readonly to?: Recipient | undefined
-  /** Id of a connected number; null: any connected one, at each run. */
-  readonly from?: number | null | undefined
-  /** At most 3,000 characters. */
-  readonly text?: string | undefined
-  /** An image or a file; null removes it. */
-  readonly media?: MediaReference | null | undefined
-  /** Schedule. */
-  readonly schedule?: ReminderTimes | undefined
-  /** False pauses it, true resumes it. */
-  readonly active?: boolean | undefined
+export type ChangeReminder = {
+  readonly [Name in keyof CreateReminder]?: CreateReminder[Name] | undefined
 }
 
 /** Result of one run. */
