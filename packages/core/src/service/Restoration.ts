@@ -6,11 +6,8 @@ import type { ReminderStore } from "../model/Reminder.ts"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { refuse } from "../model/Refusal.ts"
 import type { Failure, Refusal, StoreUnavailable } from "../model/Refusal.ts"
-import { endMessage } from "../model/MessageChange.ts"
 import type { Ending } from "../model/MessageChange.ts"
-import { eventId, Ids } from "../model/Ids.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../model/Ids.ts"
-import { MediaLinks } from "../model/Media.ts"
 import type { Message } from "../model/Message.ts"
 import { commitAndWake, WakeUp } from "../store/DueWork.ts"
 import { firstRun } from "../model/Reminder.ts"
@@ -30,6 +27,7 @@ import type { CursorPage, ListPage } from "../model/Page.ts"
 import { boundMillis, ceilingMillis } from "../model/Time.ts"
 import { requireRole } from "../model/Workspace.ts"
 import type { Role } from "../model/Workspace.ts"
+import { makeEndings } from "./makeEndings.ts"
 import { Workspaces } from "./Workspaces.ts"
 import { mayStartEpoch } from "../store/SystemStore.ts"
 import type { RestoreStore, HeldSelection, HeldCount, HeldReminder } from "../store/SystemStore.ts"
@@ -272,8 +270,7 @@ export class Restoration extends Context.Service<
       const all = yield* Store
       const { messages, system: store } = all
       const workspaces = yield* Workspaces
-      const ids = yield* Ids
-      const { link } = yield* MediaLinks
+      const endings = yield* makeEndings
       const cursors = yield* makeCursors
       const work: HeldWork = {
         store,
@@ -285,11 +282,7 @@ export class Restoration extends Context.Service<
       const endAs =
         (ending: (message: Message) => Ending): HeldDecision["decideMessages"] =>
         (held, now) =>
-          messages.end(
-            held.flatMap(
-              (message) => endMessage(message, ending(message), eventId(ids, now), now, link) ?? [],
-            ),
-          )
+          Effect.flatMap(endings(held, now, ending), (changes) => messages.end(changes))
 
       return Restoration.of({
         restored: Effect.fn("Restoration.restored")(function* restored(role, command) {

@@ -1,10 +1,20 @@
 /** A store that went back in time, as an operator sees it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { services } from "@messaging-service/testkit/world"
+import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { MessageOperations, Restoration, Workspaces, idsSkipped } from "../../src/index.ts"
-import type { MarkSent, SelectHeld, WorkspaceId } from "../../src/index.ts"
 import {
+  MediaDirectory,
+  MediaFiles,
+  MessageOperations,
+  Restoration,
+  Workspaces,
+  idsSkipped,
+} from "../../src/index.ts"
+import type { MarkSent, SelectHeld, WorkspaceId } from "../../src/index.ts"
+import { bytes } from "./Attaching.ts"
+import {
+  allEvents,
   cancel,
   code,
   events,
@@ -17,7 +27,7 @@ import {
   statuses,
 } from "./Operations.ts"
 import { log, nextRun, read, scheduled } from "./Reminding.ts"
-import { ahead, aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
+import { ahead, aPlan, aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
 
 const restored = (command: { readonly above?: number; readonly again?: boolean } = {}) =>
   Restoration.use((all) => all.restored("owner", command))
@@ -117,6 +127,27 @@ describe("a restored store", () => {
           yield* code(cancelHeld(workspace, { ids: [1], filter: {} })),
           "validation_failed",
         )
+      }),
+    ),
+  )
+
+  it.effect("links to no file that is gone when it ends what is held", () =>
+    inAService(
+      Effect.gen(function* () {
+        const plan = { ...aPlan({}), mediaStorageBytes: 1000 }
+        const sender = { workspace: { plan }, number: { phone: "+15550000100" } }
+        const { key, workspace } = yield* services.builders.aSender(sender)
+        const files = yield* MediaFiles
+        const content = yield* files.spool(Stream.make(bytes("soup")), 1000)
+        const { answer: file } = yield* MediaDirectory.use((directory) =>
+          directory.upload(key, { fileName: "menu.txt", content }, null),
+        )
+        const held = yield* send(key, { sendAt: yield* ahead(hour), media: { mediaId: file.id } })
+        yield* restored()
+        yield* MediaDirectory.use((directory) => directory.delete(key, file.id))
+        yield* cancelHeld(workspace)
+        const told = (yield* allEvents).find(({ messageId }) => messageId === held.id)
+        assert.include(told?.body, '"url":null')
       }),
     ),
   )
