@@ -160,7 +160,7 @@ crashTest(
       yield* Effect.logInfo("rows of campaigns", { campaigns: runs.length, ...states })
       assert.isAbove(states["sent"] ?? 0, kills)
     }),
-  bySize({ change: 2, all: 20, night: 60 }),
+  bySize({ change: 2, all: 12, night: 60 }),
 )
 
 clusterTest("a worker cancels what the process of a stop left behind", (cluster) =>
@@ -247,10 +247,10 @@ clusterTest("nothing leaves after a pause or a stop but what was in flight", (cl
       3,
     )
     const campaigns = campaignsOf(cluster, sender)
-    const rows = bySize({ change: 60, all: 1000, night: 1000 })
+    const rows = bySize({ change: 60, all: 300, night: 1000 })
     const runs = yield* Effect.replicateEffect(campaigns.start(rows), 5)
     const all = runs.map((run) => watched(run, campaigns))
-    let left = bySize({ change: 100, all: 800, night: 2000 })
+    let left = bySize({ change: 100, all: 300, night: 2000 })
     const call = Effect.gen(function* () {
       left--
       const one = all[yield* Random.nextIntBetween(0, 4)]!
