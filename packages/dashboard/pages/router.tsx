@@ -14,6 +14,7 @@ import type { BrowserSession } from "@messaging-service/client"
 import { base } from "./api/base.ts"
 import { call } from "./api/call.ts"
 import { loadSession } from "./api/session.ts"
+import { parseCampaignsSearch, parseMode, parseRowsSearch } from "./campaigns/campaignSearch.ts"
 import { isResultStatus } from "./checks/resultStatus.ts"
 import type { ResultStatus } from "./checks/resultStatus.ts"
 import { NowherePage } from "./entrance/NowherePage.tsx"
@@ -172,6 +173,34 @@ const fromFile = createRoute({
   component: lazyPage(() => import("./file/FromFilePage.tsx"), "FromFilePage"),
 })
 
+const campaigns = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/campaigns",
+  validateSearch: parseCampaignsSearch,
+  component: lazyPage(() => import("./campaigns/CampaignsPage.tsx"), "CampaignsPage"),
+})
+
+const newCampaign = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/campaigns/new",
+  validateSearch: parseMode,
+  component: lazyPage(() => import("./campaigns/EditCampaignPage.tsx"), "NewCampaignPage"),
+})
+
+const campaign = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/campaigns/$campaignId",
+  validateSearch: parseRowsSearch,
+  component: lazyPage(() => import("./campaigns/CampaignPage.tsx"), "CampaignPage"),
+})
+
+const editCampaign = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/campaigns/$campaignId/edit",
+  validateSearch: parseMode,
+  component: lazyPage(() => import("./campaigns/EditCampaignPage.tsx"), "EditCampaignPage"),
+})
+
 const telegram = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers/$numberId/telegram",
@@ -322,6 +351,10 @@ const tree = root.addChildren([
     messages,
     newMessage,
     fromFile,
+    campaigns,
+    newCampaign,
+    campaign,
+    editCampaign,
     telegram,
     reminders,
     newReminder,

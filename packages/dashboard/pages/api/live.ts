@@ -13,7 +13,17 @@ import { sessionKind } from "./sessionKind.ts"
 
 export type LiveState = "connecting" | "live" | "offline" | "paused"
 
-const topics: ReadonlyArray<Topic> = ["messages", "numbers", "webhooks", "reminders", "simulator"]
+const topics: ReadonlyArray<Topic> = [
+  "messages",
+  "numbers",
+  "webhooks",
+  "reminders",
+  "campaigns",
+  "simulator",
+]
+
+/** What a campaign counts, and waits for: no news of its own tell of these. */
+const changesCampaigns: ReadonlyArray<Topic> = ["messages", "numbers"]
 const pauseMillis = 1000
 /** Also how often a page asks again while no event reaches it. */
 const reopenMillis = 10_000
@@ -90,6 +100,7 @@ const gatherChanges = (client: QueryClient, workspaceId: number) => {
   return {
     changed: (topic: Topic) => {
       stale.add(topic)
+      if (changesCampaigns.includes(topic)) stale.add("campaigns")
       timer ??= setTimeout(refresh, pauseMillis)
     },
     stop: () => clearTimeout(timer),

@@ -8,6 +8,7 @@ import { Answer } from "../ui/Answer.tsx"
 import { SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
 import { Button, Fact, Failure, PageHead } from "../ui/parts.tsx"
+import { saveFile } from "../ui/saveFile.ts"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -138,7 +139,7 @@ const Download = ({ check, path }: { check: NumberCheck; path: CheckPath }) => {
       } while (cursor !== undefined)
       // The service lists the last phone first.
       const csv = ["phone,status,checked_at", ...lines.toReversed(), ""].join("\r\n")
-      saveFile(`number-check-${check.id}.csv`, csv, "text/csv")
+      saveFile(`number-check-${check.id}.csv`, new Blob([csv], { type: "text/csv" }))
     },
   })
   return (
@@ -149,14 +150,4 @@ const Download = ({ check, path }: { check: NumberCheck; path: CheckPath }) => {
       </Button>
     </>
   )
-}
-
-/** Gives the user a file that the page made. */
-const saveFile = (name: string, content: string, type: string): void => {
-  const link = document.createElement("a")
-  link.href = URL.createObjectURL(new Blob([content], { type }))
-  link.download = name
-  link.click()
-  // The browser has begun to save by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

@@ -8,6 +8,7 @@ import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Fact, Failure, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import type { MessageSearch } from "./messageSearch.ts"
 import { MessageStatus } from "./MessageStatus.tsx"
 import { getRecipient } from "./recipients.ts"
 import { Steps } from "./Steps.tsx"
@@ -24,10 +25,12 @@ export const MessagePanel = ({
   close,
   known,
   messageId,
+  mode,
   workspaceId,
 }: {
   workspaceId: number
   messageId: number
+  mode: MessageSearch["mode"]
   /** The message as the list has it, until its own answer arrives. */
   known: WorkspaceMessage | undefined
   close: () => void
@@ -55,7 +58,18 @@ export const MessagePanel = ({
           {data?.truncated && <p className="text-xs text-soft">{labels.truncated}</p>}
           {data && <Steps entries={data.data} />}
         </section>
-        {message && <Facts message={message} workspaceId={workspaceId} />}
+        {message && (
+          <Facts message={message} workspaceId={workspaceId}>
+            {data?.campaign && (
+              <CampaignFact
+                workspaceId={workspaceId}
+                campaign={data.campaign.id}
+                row={data.campaign.row}
+                mode={mode}
+              />
+            )}
+          </Facts>
+        )}
       </Boundary>
       {waits && <Cancel path={path} />}
     </Panel>
@@ -115,7 +129,15 @@ const WhyItFailed = ({ error }: { error: NonNullable<Message["error"]> }) => (
   </section>
 )
 
-const Facts = ({ message, workspaceId }: { message: WorkspaceMessage; workspaceId: number }) => (
+const Facts = ({
+  children,
+  message,
+  workspaceId,
+}: {
+  message: WorkspaceMessage
+  workspaceId: number
+  children: ReactNode
+}) => (
   <dl className="grid grid-cols-2 gap-3 border-t border-line pt-4">
     <Fact name={labels.from}>
       {message.from.phone === null ? labels.noPhone : `+${message.from.phone}`}
@@ -141,8 +163,43 @@ const Facts = ({ message, workspaceId }: { message: WorkspaceMessage; workspaceI
         </Link>
       </Fact>
     )}
+    {children}
   </dl>
 )
+
+/** The campaign that the message was made by; nothing once that is deleted. */
+const CampaignFact = ({
+  campaign,
+  mode,
+  row,
+  workspaceId,
+}: {
+  workspaceId: number
+  campaign: number
+  row: number
+  mode: MessageSearch["mode"]
+}) => {
+  const path = { id: workspaceId, campaign_id: campaign }
+  const { data } = useQuery(
+    operationQuery("GET /admin/v1/workspaces/{id}/campaigns/{campaign_id}", {
+      path,
+      query: { mode },
+    }),
+  )
+  if (data === undefined) return null
+  return (
+    <Fact name={labels.campaign}>
+      <Link
+        to="/w/$workspaceId/campaigns/$campaignId"
+        params={{ workspaceId: String(workspaceId), campaignId: String(campaign) }}
+        search={mode === undefined ? {} : { mode }}
+        className="text-accent hover:underline"
+      >
+        {labels.ofCampaign(data.name, row)}
+      </Link>
+    </Fact>
+  )
+}
 
 const Cancel = ({ path }: { path: { readonly id: number; readonly message_id: number } }) => {
   const { error, isPending, mutate } = useCall(

@@ -8,13 +8,13 @@ import type { IconName } from "../ui/Icon.tsx"
 
 export type Status = Message["status"]
 
-interface Check {
+export interface StatusLook {
   readonly icon: IconName
   readonly ink: string
   readonly wash: string
 }
 
-export const statuses: Readonly<Record<Status, Check>> = {
+export const statuses: Readonly<Record<Status, StatusLook>> = {
   queued: { icon: "clock", ink: "text-soft", wash: "bg-sunken" },
   scheduled: { icon: "calendar", ink: "text-violet", wash: "bg-violet-wash" },
   sent: { icon: "tick", ink: "text-blue", wash: "bg-blue-wash" },
@@ -28,15 +28,31 @@ export const statuses: Readonly<Record<Status, Check>> = {
 /** Those with a ground in a list. */
 const loud: ReadonlyArray<Status> = ["failed", "expired"]
 
-export const MessageStatus = ({ quiet = false, status }: { status: Status; quiet?: boolean }) => {
-  const { icon, ink, wash } = statuses[status]
-  const hasGround = !quiet || loud.includes(status)
-  return (
-    <span
-      className={`inline-flex h-6 items-center gap-1.5 text-xs font-medium ${ink} ${hasGround ? `rounded-full px-2 ${wash}` : "px-2"} ${quiet ? "-ml-2" : ""}`}
-    >
-      <Icon name={icon} />
-      {status}
-    </span>
-  )
-}
+/** A word with its sign and colour; `quiet`: it stands below others of its kind. */
+export const StatusWord = ({
+  hasGround,
+  look: { icon, ink, wash },
+  quiet = false,
+  word,
+}: {
+  look: StatusLook
+  word: string
+  hasGround: boolean
+  quiet?: boolean
+}) => (
+  <span
+    className={`inline-flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap ${ink} ${hasGround ? `rounded-full px-2 ${wash}` : "px-2"} ${quiet ? "-ml-2" : ""}`}
+  >
+    <Icon name={icon} />
+    {word}
+  </span>
+)
+
+export const MessageStatus = ({ quiet = false, status }: { status: Status; quiet?: boolean }) => (
+  <StatusWord
+    look={statuses[status]}
+    word={status}
+    hasGround={!quiet || loud.includes(status)}
+    quiet={quiet}
+  />
+)

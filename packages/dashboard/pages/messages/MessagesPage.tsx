@@ -83,6 +83,7 @@ export const MessagesPage = () => {
           key={search.open}
           workspaceId={id}
           messageId={search.open}
+          mode={search.mode}
           known={messages.find((message) => message.id === search.open)}
           close={() => open(undefined)}
         />

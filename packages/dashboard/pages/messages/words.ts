@@ -99,6 +99,8 @@ export const panelLabels = {
   expires: "Expires",
   never: "never",
   reference: "Reference",
+  campaign: "Campaign",
+  ofCampaign: (name: string, row: number) => `${name}, row ${row.toLocaleString()}`,
   cancel: "Cancel this message",
   someone: "unknown",
 }

@@ -71,13 +71,14 @@ export const Confirm = ({
   children,
   close,
   title,
-}: Question & { call: Call; act: () => void }) => (
+  variant = "danger",
+}: Question & { call: Call; act: () => void; variant?: "danger" | "primary" }) => (
   <Dialog title={title} close={close}>
     <div className="text-soft">{children}</div>
     {error && <Failure error={error} />}
     <div className="flex flex-wrap justify-end gap-2">
       <Button onClick={close}>{labels.back}</Button>
-      <Button variant="danger" busy={isPending} onClick={act}>
+      <Button variant={variant} busy={isPending} onClick={act}>
         {action}
       </Button>
     </div>

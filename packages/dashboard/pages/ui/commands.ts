@@ -28,6 +28,7 @@ type GoTo = (
     | WorkspacePage["to"]
     | "/w/$workspaceId/messages/new"
     | "/w/$workspaceId/messages/file"
+    | "/w/$workspaceId/campaigns/new"
     | "/w/$workspaceId/reminders/new",
   search?: { readonly find?: string; readonly open?: number },
 ) => void
@@ -46,6 +47,12 @@ const ofSending = (goTo: GoTo): ReadonlyArray<Command> => [
     icon: "file",
     group: groups.action,
     act: () => goTo("/w/$workspaceId/messages/file"),
+  },
+  {
+    name: buttonNames.newCampaign,
+    icon: "campaign",
+    group: groups.action,
+    act: () => goTo("/w/$workspaceId/campaigns/new"),
   },
   {
     name: buttonNames.newReminder,

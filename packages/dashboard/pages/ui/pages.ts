@@ -37,6 +37,14 @@ const pages = [
     needs: "GET /admin/v1/workspaces/{id}/messages",
   }),
   page({
+    name: pageNames.campaigns,
+    to: "/w/$workspaceId/campaigns",
+    icon: "campaign",
+    buttons: [buttonNames.newCampaign],
+    key: "a",
+    needs: "GET /admin/v1/workspaces/{id}/campaigns",
+  }),
+  page({
     name: pageNames.numbers,
     to: "/w/$workspaceId/numbers",
     icon: "phone",

@@ -14,6 +14,7 @@ export const paletteLabels = {
 export const pageNames = {
   overview: "Overview",
   messages: "Messages",
+  campaigns: "Campaigns",
   numbers: "Numbers",
   reminders: "Reminders",
   webhooks: "Webhooks",
@@ -30,6 +31,7 @@ export const pageNames = {
 /** Buttons of pages, by which the palette finds the pages too. */
 export const buttonNames = {
   newMessage: "New message",
+  newCampaign: "New campaign",
   newReminder: "New reminder",
   linkPhone: "Link a phone",
   addWebhook: "Add a webhook",
