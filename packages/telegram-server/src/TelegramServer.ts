@@ -9,14 +9,40 @@ import type { tl } from "@mtcute/node"
 import { provider, randomLong } from "./envelope.ts"
 import { sharedServerKey } from "./exchange.ts"
 import { makeListener } from "./listener.ts"
+import {
+  editMessage,
+  getBox,
+  markRead,
+  react,
+  removeMessages,
+  toUpdates,
+  writeMessage,
+} from "./boxes.ts"
+import type { Arrival, Delivery } from "./boxes.ts"
+import { attach } from "./files.ts"
+import type { Attachment } from "./files.ts"
 import { authMethods } from "./methods/auth.ts"
-import { boxUpdates, messageMethods } from "./methods/messages.ts"
+import { fileMethods } from "./methods/files.ts"
+import { messageMethods } from "./methods/messages.ts"
+import { updateMethods } from "./methods/updates.ts"
 import { makeOrders } from "./orders.ts"
 import type { CallOrder } from "./orders.ts"
 import { makeVerifier } from "./passwords.ts"
 import { makeSessions } from "./sessions.ts"
-import { addEvent, toDigits, endSessions, toPeer, secondsNow } from "./ServerState.ts"
-import type { AuthKey, CodeWay, Person, DisplayedMessage, ServerState } from "./ServerState.ts"
+import { endSessions, makeBox, secondsNow, toDigits } from "./ServerState.ts"
+import type {
+  AuthKey,
+  Chat,
+  CodeWay,
+  DifferenceLimits,
+  DisplayedMessage,
+  Group,
+  Media,
+  Message,
+  Person,
+  ReadMark,
+  ServerState,
+} from "./ServerState.ts"
 
 export interface ServerOptions {
   /** The application that clients must name. */
@@ -66,10 +92,6 @@ interface PeopleControls {
   readonly linkedBefore: (phone: string) => Effect.Effect<Uint8Array>
   /** A person's app scans a login link (`tg://login?token=…`). */
   readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
-  /** The person reads everything that this account sent. `lost`: the update never arrives. */
-  readonly read: (by: string, from: string, word?: "lost") => Effect.Effect<void>
-  /** The person writes to the account. */
-  readonly answer: (by: string, to: string, text: string) => Effect.Effect<void>
   /** The person ends all of the account's sessions. Calls then fail with 401 and this text. */
   readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
   /** Telegram bans the account. */
@@ -80,12 +102,69 @@ interface PeopleControls {
   readonly notify: (phone: string, updates: tl.TypeUpdates) => Effect.Effect<void>
 }
 
+/** What a person's app sends: a text, or more. */
+export interface Content {
+  readonly text?: string
+  readonly entities?: ReadonlyArray<tl.TypeMessageEntity>
+  readonly file?: Attachment
+  /** What is neither text nor file, such as a place, a contact or a poll. */
+  readonly media?: tl.TypeMessageMedia
+  readonly replyTo?: Message
+  /** The quoted part of that message. Default: all of it. */
+  readonly quote?: string
+  /** Seconds since 1970. Default: now. */
+  readonly date?: number
+}
+
+/**
+ * What people write in their own apps, and what becomes of it there. `by` may be an account of a client: it
+ * then writes elsewhere. Every change reaches the clients of all who see it, unless it is `lost`: those ask
+ * for it later. `short` sends a text without its people's data.
+ */
+interface WritingControls {
+  /** Default: a small group, where each member has an own copy of each message. */
+  readonly group: (
+    title: string,
+    members: ReadonlyArray<string>,
+    kind?: Group["kind"],
+  ) => Effect.Effect<Group>
+  /** The person is a member no more. */
+  readonly leave: (phone: string, group: Group) => Effect.Effect<void>
+  readonly write: (
+    by: string,
+    to: string | Group,
+    content: string | Content,
+    arrival?: Arrival,
+  ) => Effect.Effect<Message>
+  readonly edit: (message: Message, text: string, arrival?: Arrival) => Effect.Effect<void>
+  /** Removes messages for everyone. */
+  readonly remove: (
+    messages: Message | ReadonlyArray<Message>,
+    arrival?: Arrival,
+  ) => Effect.Effect<void>
+  /** Null takes the reaction back. When lost, only the message itself has it. */
+  readonly react: (
+    by: string,
+    message: Message,
+    emoji: string | null,
+    arrival?: Arrival,
+  ) => Effect.Effect<void>
+  /** The person reads everything that the account, or others in the group, wrote. */
+  readonly read: (by: string, from: string | Group, arrival?: Arrival) => Effect.Effect<void>
+}
+
 /** What goes wrong. */
 interface FaultControls {
+  /** Bounds what a client that was away receives. */
+  readonly limitDifferences: (limits: Partial<DifferenceLimits>) => Effect.Effect<void>
+  /** The box counts from its start again and forgets what clients missed (`updatePtsChanged`). */
+  readonly changePts: (phone: string) => Effect.Effect<void>
+  /** File references that clients have open nothing more; each message has a new one. */
+  readonly expireFileReferences: Effect.Effect<void>
   /** Whether the server postpones imports of contacts from now on. */
   readonly refuseContacts: (isSo: boolean) => Effect.Effect<void>
   /** Writes raw bytes to the account's connections, as a proxy between could. */
-  readonly write: (phone: string, bytes: Uint8Array) => Effect.Effect<void>
+  readonly writeBytes: (phone: string, bytes: Uint8Array) => Effect.Effect<void>
 
   readonly nextCall: (order: CallOrder) => Effect.Effect<void>
   /** Sends the answers that orders held. */
@@ -115,6 +194,14 @@ interface Observations {
   readonly sentBy: (phone: string) => ReadonlyArray<DisplayedMessage>
   /** How many messages a person's phone shows. */
   readonly copies: (phone: string) => number
+  /** All messages of an account, of its clients and other apps, in order. */
+  readonly messagesBy: (phone: string) => ReadonlyArray<Message>
+  /** The message's id for that account's clients. */
+  readonly messageId: (message: Message, phone: string) => number | undefined
+  /** What the account's clients have marked as read, in order; `maxId` 0 is the whole chat. */
+  readonly readMarks: (phone: string) => ReadonlyArray<ReadMark>
+  /** How many calls of that method the server has carried out for the account. */
+  readonly calls: (phone: string, method: string) => number
   readonly sessions: (phone: string) => AccountSessions
   /** How many of those accounts have a session that receives updates. */
   readonly online: (phones: ReadonlySet<string>) => number
@@ -126,7 +213,8 @@ interface Observations {
   readonly complaints: () => ReadonlyArray<string>
 }
 
-export interface TelegramServerShape extends PeopleControls, FaultControls, Observations {
+export interface TelegramServerShape
+  extends PeopleControls, WritingControls, FaultControls, Observations {
   /** `host:port`, for `TELEGRAM_DC`. */
   readonly address: string
   readonly port: number
@@ -190,7 +278,11 @@ const open = ({
         [firstDc, 0],
         [otherDc, 0],
       ]),
-      sent: [],
+      groups: [],
+      messages: [],
+      files: new Map(),
+      fileRound: 0,
+      limits: { slice: 100, tooLong: Infinity },
       complaints: [],
       disconnectSecondMillis,
       pending: [],
@@ -198,7 +290,8 @@ const open = ({
       changed,
     }
     const serverKey = sharedServerKey()
-    const sessions = makeSessions(state, serverKey, { ...authMethods, ...messageMethods })
+    const methods = { ...authMethods, ...fileMethods, ...messageMethods, ...updateMethods }
+    const sessions = makeSessions(state, serverKey, methods)
     const listener = makeListener(state, sessions.listeners, sessions.open)
     await listener.up()
     return { state, until, serverKey, sessions, listener }
@@ -217,10 +310,13 @@ const makePerson = async (id: number, phone: string, options: PersonOptions): Pr
   isFoundByPhone: options.isFoundByPhone ?? true,
   isBanned: false,
   displayed: [],
-  events: [],
-  lastMessageId: 0,
-  sent: new Map(),
-  lastTo: new Map(),
+  box: makeBox(null),
+  seq: 0,
+  randomIds: new Set(),
+  calls: new Map(),
+  readMarks: [],
+  readInbox: new Map(),
+  readOutbox: new Map(),
   uploads: new Map(),
 })
 
@@ -263,39 +359,6 @@ const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
       sessions.pushTo(token.keyId, { _: "updateShort", update, date: secondsNow() })
       return Effect.void
     }),
-  read: (by, from, word) =>
-    Effect.sync(() => {
-      const [reader, sender] = [getPerson(state, by), getPerson(state, from)]
-      const maxId = sender.lastTo.get(reader.id)
-      if (maxId === undefined) return
-      const { update } = addEvent(sender, reader, (pts) => ({
-        _: "updateReadHistoryOutbox",
-        peer: toPeer(reader),
-        maxId,
-        pts,
-        ptsCount: 1,
-      }))
-      if (word !== "lost") sessions.push(sender, boxUpdates(sender, reader, update))
-    }),
-  answer: (by, to, text) =>
-    Effect.sync(() => {
-      const [writer, reader] = [getPerson(state, by), getPerson(state, to)]
-      const id = ++reader.lastMessageId
-      const { update } = addEvent(reader, writer, (pts) => ({
-        _: "updateNewMessage",
-        message: {
-          _: "message",
-          id,
-          peerId: toPeer(writer),
-          fromId: toPeer(writer),
-          date: secondsNow(),
-          message: text,
-        },
-        pts,
-        ptsCount: 1,
-      }))
-      sessions.push(reader, boxUpdates(reader, writer, update))
-    }),
   revoke: (phone, text = "SESSION_REVOKED") =>
     Effect.sync(() => endSessions(state, getPerson(state, phone), text)),
   ban: (phone) =>
@@ -312,6 +375,64 @@ const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
   notify: (phone, updates) => Effect.sync(() => sessions.push(getPerson(state, phone), updates)),
 })
 
+const getChat = (state: ServerState, to: string | Group): Chat =>
+  typeof to === "string" ? getPerson(state, to) : to
+
+const toMedia = (state: ServerState, by: Person, { file, media }: Content): Media | null => {
+  if (file !== undefined) return attach(state, by.dcId, file)
+  return media === undefined ? null : { fileId: null, displayed: null, toMedia: () => media }
+}
+
+const controlWriting = ({ sessions, state }: Opened): WritingControls => {
+  const delivery: Delivery = { state, push: sessions.push }
+  return {
+    group: (title, members, kind = "small") =>
+      Effect.sync(() => {
+        const id = ++state.lastId
+        const people = new Set(members.map((phone) => getPerson(state, phone)))
+        const common = { id, title, members: people }
+        const group: Group =
+          kind === "small" ? { kind, ...common } : { kind, ...common, box: makeBox(id) }
+        state.groups.push(group)
+        return group
+      }),
+    leave: (phone, group) =>
+      Effect.sync(() => {
+        const person = getPerson(state, phone)
+        group.members.delete(person)
+        if (group.kind === "small") return
+        const update = { _: "updateChannel", channelId: group.id } as const
+        sessions.push(person, toUpdates(person, [group], [update]))
+      }),
+    write: (by, to, content, arrival = "full") =>
+      Effect.sync(() => {
+        const input = typeof content === "string" ? { text: content } : content
+        const {
+          date = secondsNow(),
+          entities = [],
+          quote = null,
+          replyTo = null,
+          text = "",
+        } = input
+        const writer = getPerson(state, by)
+        const media = toMedia(state, writer, input)
+        const draft = { by: writer, to: getChat(state, to), date, text, entities, media }
+        const ids = { randomId: randomLong(), isClients: false }
+        return writeMessage(delivery, { ...draft, replyTo, quote, ...ids }, { arrival })
+      }),
+    edit: (message, text, arrival = "full") =>
+      Effect.sync(() => editMessage(delivery, message, { text, entities: [] }, arrival)),
+    remove: (messages, arrival = "full") =>
+      Effect.sync(() => removeMessages(delivery, [messages].flat(), arrival)),
+    react: (by, message, emoji, arrival = "full") =>
+      Effect.sync(() => react(delivery, getPerson(state, by), message, emoji, arrival)),
+    read: (by, from, arrival = "full") =>
+      Effect.sync(() =>
+        markRead(delivery, getPerson(state, by), getChat(state, from), null, { arrival }),
+      ),
+  }
+}
+
 const controlFaults = (server: Opened): FaultControls => {
   const { listener, state } = server
   return {
@@ -319,7 +440,18 @@ const controlFaults = (server: Opened): FaultControls => {
       Effect.sync(() => {
         state.takesContacts = !isSo
       }),
-    write: (phone, bytes) =>
+    limitDifferences: (limits) => Effect.sync(() => void Object.assign(state.limits, limits)),
+    changePts: (phone) =>
+      Effect.sync(() => {
+        const person = getPerson(state, phone)
+        const { events, pts } = makeBox(null)
+        Object.assign(person.box, { events, pts })
+        server.sessions.push(person, toUpdates(person, [], [{ _: "updatePtsChanged" }]))
+      }),
+    expireFileReferences: Effect.sync(() => {
+      state.fileRound++
+    }),
+    writeBytes: (phone, bytes) =>
       Effect.sync(() => {
         for (const connection of getConnections(server, phone)) connection.write(bytes)
       }),
@@ -361,10 +493,28 @@ const controlFaults = (server: Opened): FaultControls => {
   }
 }
 
+const toDisplayed = (message: Message): DisplayedMessage => {
+  const { by, entities, media, randomId, replyTo, text, to } = message
+  return {
+    from: by.phone,
+    to: "title" in to ? to.title : to.phone,
+    text,
+    entities,
+    media: media?.displayed ?? null,
+    quotes: replyTo === null ? null : (message.quote ?? replyTo.text),
+    randomId: randomId.toString(),
+  }
+}
+
 const observe = ({ sessions, state }: Opened): Observations => ({
-  shown: (phone) => [...getPerson(state, phone).displayed],
-  sentBy: (phone) => state.sent.filter(({ from }) => from === toDigits(phone)),
+  shown: (phone) => getPerson(state, phone).displayed.map(toDisplayed),
+  sentBy: (phone) =>
+    state.messages.filter(({ by }) => by.phone === toDigits(phone)).map(toDisplayed),
+  messagesBy: (phone) => state.messages.filter(({ by }) => by.phone === toDigits(phone)),
+  messageId: (message, phone) => message.ids.get(getBox(getPerson(state, phone), message.to)),
+  readMarks: (phone) => [...getPerson(state, phone).readMarks],
   copies: (phone) => getPerson(state, phone).displayed.length,
+  calls: (phone, method) => getPerson(state, phone).calls.get(method) ?? 0,
   sessions: (phone) => {
     const keys = getKeys(state, phone)
     return {
@@ -405,6 +555,7 @@ const controls = (server: Opened): TelegramServerShape => {
     apiHash: state.apiHash,
     until,
     ...controlPeople(server),
+    ...controlWriting(server),
     ...controlFaults(server),
     ...observe(server),
   }

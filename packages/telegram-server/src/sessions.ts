@@ -114,6 +114,9 @@ const push = (server: MessageLayer, person: Person, updates: tl.TypeUpdates) => 
   }
 }
 
+const countCall = ({ person }: AuthKey, method: string) =>
+  person?.calls.set(method, (person.calls.get(method) ?? 0) + 1)
+
 const answer = (session: Session, id: Long, value: Answer | mtp.TlObject) => {
   session.requests.set(id.toString(), "answered")
   print(session, writeResult(id, value, gzipSync), true, true)
@@ -171,6 +174,7 @@ const call = async (server: MessageLayer, session: Session, id: Long, wrapped: T
     endSessions(server.state, key.person, outcome.revoke)
   }
   const result = await work(server, session, request)
+  countCall(key, request._)
   if (outcome === "withhold") return
   if (outcome === "hold") {
     server.state.pending.push(() => answer(session, id, result))

@@ -2,7 +2,7 @@
 import { MemoryStorage, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
 import type { Long } from "@mtcute/node"
 import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
-import { Data, Effect } from "effect"
+import { Data, Effect, Queue } from "effect"
 import { make } from "../src/index.ts"
 import type { PersonOptions, TelegramServerShape } from "../src/index.ts"
 
@@ -73,8 +73,58 @@ export const sending = Effect.gen(function* () {
   const storage = new MemoryStorage()
   const client = yield* getClient(server, storage)
   yield* logIn(client, sender)
+  // The library drops what comes before it has its first state; then it catches up once.
+  yield* server.until(() => server.calls(sender, "updates.getDifference") > 1)
   return { server, client, storage }
 })
+
+/** What a client dispatches, in order. */
+export const listen = (client: TelegramClient) =>
+  Effect.map(Queue.unbounded<tl.TypeUpdate>(), (updates) => {
+    client.onRawUpdate.add(({ update }) => void Queue.offerUnsafe(updates, update))
+    return updates
+  })
+
+/** The next update of that kind; others before it are dropped. */
+export const next = <K extends tl.TypeUpdate["_"]>(
+  updates: Queue.Dequeue<tl.TypeUpdate>,
+  kind: K,
+): Effect.Effect<Extract<tl.TypeUpdate, { readonly _: K }>> =>
+  Effect.flatMap(Queue.take(updates), (update) =>
+    update._ === kind
+      ? Effect.succeed(update as Extract<tl.TypeUpdate, { readonly _: K }>)
+      : next(updates, kind),
+  )
+
+/** A client of a device that was away, which asks for what it missed. */
+export const comeBack = Effect.fnUntraced(function* comeBack(
+  server: TelegramServerShape,
+  storage: MemoryStorage,
+) {
+  const client = yield* getClient(server, storage)
+  const updates = yield* listen(client)
+  yield* calling(() => client.connect())
+  yield* Effect.promise(() => client.startUpdatesLoop())
+  return { client, updates }
+})
+
+export const leave = (client: TelegramClient) => Effect.promise(() => client.destroy())
+
+/** The text of a message, and its id. */
+export const toText = (message: tl.TypeMessage): readonly [id: number, text: string] =>
+  message._ === "message" ? [message.id, message.message] : [message.id, ""]
+
+/** The texts of so many messages that come next. */
+export const takeTexts = (
+  updates: Queue.Dequeue<tl.TypeUpdate>,
+  count: number,
+  kind: "updateNewMessage" | "updateNewChannelMessage" = "updateNewMessage",
+) =>
+  Effect.all(
+    Array.from({ length: count }, () =>
+      Effect.map(next(updates, kind), ({ message }) => toText(message)),
+    ),
+  )
 
 export const aPerson = (server: TelegramServerShape, options: PersonOptions) =>
   server.person(sender, options)

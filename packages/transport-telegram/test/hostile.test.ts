@@ -318,7 +318,7 @@ layer(layerWorld)("an account whose remote server is hostile", (it) => {
       const account = yield* anAccount
       const recipient = yield* aPerson({ username: "hostile_one" })
       const reconnects = sessions.status(account.id)?.reconnects ?? 0
-      yield* server.write(account.digits, endless())
+      yield* server.writeBytes(account.digits, endless())
       // The library alone buffers everything until the frame is complete.
       yield* until(() => (sessions.status(account.id)?.reconnects ?? 0) > reconnects)
       yield* until(() => sessions.status(account.id)?.state === "connected")

@@ -265,7 +265,7 @@ layer(layerWorld)("a message", (it) => {
           })
           yield* first
           for (let count = 0; count < answers; count++) {
-            yield* server.answer(reader.digits, account.digits, "An answer")
+            yield* server.write(reader.digits, account.digits, "An answer")
           }
           if (isReadBefore) yield* server.read(reader.digits, account.digits)
           assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)

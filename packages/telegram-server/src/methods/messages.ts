@@ -1,28 +1,32 @@
-/** Finding people, uploading files, and writing to people; changes of a person's box. */
-import { Long } from "@mtcute/node"
+/** Finding people and groups, writing to them, and reading what they wrote. */
 import type { tl } from "@mtcute/node"
-import { createHash } from "node:crypto"
-import { randomLong } from "../envelope.ts"
+import {
+  getBox,
+  getChat,
+  getHistory,
+  markRead,
+  toDialog,
+  toMessage,
+  toPeers,
+  toUpdates,
+  writeMessage,
+} from "../boxes.ts"
 import type { Call, Method } from "../sessions.ts"
 import {
-  Refused,
-  addEvent,
-  toDigits,
-  firstPts,
-  toPeer,
+  channelSeen,
+  chatFor,
+  getCaller,
+  isGroup,
   personSeen,
+  Refused,
   secondsNow,
+  toDigits,
+  toPeer,
   userFor,
 } from "../ServerState.ts"
-import type { Person, DisplayedMessage } from "../ServerState.ts"
-
-/** The caller. */
-const self = ({ key }: Call): Person => {
-  if (key.awaited !== null) throw new Refused(401, "SESSION_PASSWORD_NEEDED")
-  if (key.person === null) throw new Refused(401, "AUTH_KEY_UNREGISTERED")
-  if (key.person.isBanned) throw new Refused(401, "USER_DEACTIVATED_BAN")
-  return key.person
-}
+import type { Box, Chat, Media, Message, Person } from "../ServerState.ts"
+import { takeUpload } from "./files.ts"
+import { toState } from "./updates.ts"
 
 const resolved = (viewer: Person, person: Person): tl.contacts.RawResolvedPeer => ({
   _: "contacts.resolvedPeer",
@@ -35,7 +39,7 @@ const resolveUsername = (
   { username }: tl.contacts.RawResolveUsernameRequest,
   call: Call,
 ): tl.contacts.RawResolvedPeer => {
-  const viewer = self(call)
+  const viewer = getCaller(call.key)
   if (!/^[a-z]\w{3,31}$/i.test(username)) throw new Refused(400, "USERNAME_INVALID")
   const query = username.toLowerCase()
   const person = [...call.state.people.values()].find(
@@ -54,7 +58,7 @@ const resolvePhone = (
   { phone }: tl.contacts.RawResolvePhoneRequest,
   call: Call,
 ): tl.contacts.RawResolvedPeer => {
-  const viewer = self(call)
+  const viewer = getCaller(call.key)
   const person = foundByPhone(call, phone)
   if (person === undefined) throw new Refused(400, "PHONE_NOT_OCCUPIED")
   return resolved(viewer, person)
@@ -64,7 +68,7 @@ const importContacts = (
   { contacts }: tl.contacts.RawImportContactsRequest,
   call: Call,
 ): tl.contacts.RawImportedContacts => {
-  const viewer = self(call)
+  const viewer = getCaller(call.key)
   const { takesContacts } = call.state
   const claimed = takesContacts ? contacts : []
   const found = claimed.flatMap(({ clientId, phone }) => {
@@ -85,13 +89,13 @@ const importContacts = (
 }
 
 const toUser = (input: tl.TypeInputUser, call: Call): Person | undefined => {
-  const viewer = self(call)
+  const viewer = getCaller(call.key)
   if (input._ === "inputUserSelf") return viewer
   return input._ === "inputUser" ? personSeen(call.state, viewer, input) : undefined
 }
 
 const getUsers = ({ id }: tl.users.RawGetUsersRequest, call: Call): ReadonlyArray<tl.RawUser> => {
-  const viewer = self(call)
+  const viewer = getCaller(call.key)
   return id.flatMap((input) => {
     const person = toUser(input, call)
     return person === undefined ? [] : [userFor(viewer, person)]
@@ -99,7 +103,7 @@ const getUsers = ({ id }: tl.users.RawGetUsersRequest, call: Call): ReadonlyArra
 }
 
 const getFullUser = ({ id }: tl.users.RawGetFullUserRequest, call: Call): tl.users.RawUserFull => {
-  const viewer = self(call)
+  const viewer = getCaller(call.key)
   const person = toUser(id, call)
   if (person === undefined) throw new Refused(400, "USER_ID_INVALID")
   return {
@@ -116,188 +120,76 @@ const getFullUser = ({ id }: tl.users.RawGetFullUserRequest, call: Call): tl.use
   }
 }
 
-/** The maximum size of a file's part. */
-const partBytes = 512 * 1024
-
-const keepPart = (
-  {
-    bytes,
-    fileId,
-    filePart,
-  }: Pick<tl.upload.RawSaveFilePartRequest, "fileId" | "filePart" | "bytes">,
-  call: Call,
-): boolean => {
-  const { uploads } = self(call)
-  if (bytes.length === 0) throw new Refused(400, "FILE_PART_EMPTY")
-  if (bytes.length > partBytes) throw new Refused(400, "FILE_PART_TOO_BIG")
-  const name = fileId.toString()
-  const parts = uploads.get(name) ?? new Map<number, Uint8Array>()
-  uploads.set(name, parts)
-  parts.set(filePart, Buffer.from(bytes))
-  return true
-}
-
-/** The parts of a file, which are removed with it. */
-const takeFile = (
-  { uploads }: Person,
-  { id, parts: count }: { readonly id: Long; readonly parts: number },
-): ReadonlyArray<Uint8Array> => {
-  const parts = uploads.get(id.toString())
-  if (parts === undefined || count < 1) throw new Refused(400, "FILE_PARTS_INVALID")
-  const found = Array.from({ length: count }, (_, index) => {
-    const part = parts.get(index)
-    if (part === undefined) throw new Refused(400, `FILE_PART_${index}_MISSING`)
-    return part
-  })
-  uploads.delete(id.toString())
+/** The chat that a client means, of those that its account has. */
+const findChat = (peer: tl.TypeInputPeer, viewer: Person, { state }: Call): Chat => {
+  if (peer._ === "inputPeerChannel") return channelSeen(state, viewer, peer)
+  const found =
+    peer._ === "inputPeerSelf"
+      ? viewer
+      : peer._ === "inputPeerUser"
+        ? personSeen(state, viewer, peer)
+        : peer._ === "inputPeerChat"
+          ? state.groups.find(
+              ({ id, kind, members }) =>
+                kind === "small" && id === peer.chatId && members.has(viewer),
+            )
+          : undefined
+  if (found === undefined) throw new Refused(400, "PEER_ID_INVALID")
   return found
 }
 
-const pictures: ReadonlyArray<readonly [string, string]> = [
-  ["89504e47", "image/png"],
-  ["ffd8ff", "image/jpeg"],
-  ["47494638", "image/gif"],
-  ["52494646", "image/webp"],
-]
-
-/** The kind of a picture, by its content. */
-const pictureType = (bytes: Uint8Array): string => {
-  const start = Buffer.from(bytes.subarray(0, 4)).toString("hex")
-  const found = pictures.find(([magic]) => start.startsWith(magic))
-  if (found === undefined) throw new Refused(400, "IMAGE_PROCESS_FAILED")
-  return found[1]
-}
-
-const uploaded = (
+/** The message that another one answers, and the part of it that is quoted. */
+const findQuoted = (
+  replyTo: tl.TypeInputReplyTo | undefined,
   sender: Person,
-  media: tl.TypeInputMedia,
-): {
-  readonly displayed: NonNullable<DisplayedMessage["media"]>
-  readonly media: tl.TypeMessageMedia
-} => {
-  const isPhoto = media._ === "inputMediaUploadedPhoto"
-  if (!isPhoto && media._ !== "inputMediaUploadedDocument") throw new Refused(400, "MEDIA_INVALID")
-  const { file } = media
-  if (file._ !== "inputFile" && file._ !== "inputFileBig") throw new Refused(400, "MEDIA_INVALID")
-  const hash = createHash("sha256")
-  let size = 0
-  const parts = takeFile(sender, file)
-  for (const part of parts) {
-    hash.update(part)
-    size += part.length
+  chat: Chat,
+): Pick<Message, "replyTo" | "quote"> => {
+  if (replyTo?._ !== "inputReplyToMessage") return { replyTo: null, quote: null }
+  const found = getBox(sender, chat).messages.get(replyTo.replyToMsgId)
+  if (found === undefined || getChat(found, sender) !== chat) {
+    throw new Refused(400, "REPLY_MESSAGE_ID_INVALID")
   }
-  const ids = { id: randomLong(), accessHash: randomLong(), fileReference: Buffer.alloc(8) }
-  const common = { ...ids, date: secondsNow(), dcId: sender.dcId }
-  const sha256 = hash.digest("hex")
-  if (isPhoto) {
-    const pictureMime = pictureType(parts[0] ?? new Uint8Array())
-    const sizes: ReadonlyArray<tl.RawPhotoSize> = [{ _: "photoSize", type: "x", w: 1, h: 1, size }]
-    return {
-      displayed: { kind: "photo", fileName: null, mimeType: pictureMime, size, sha256 },
-      media: { _: "messageMediaPhoto", photo: { _: "photo", ...common, sizes: [...sizes] } },
-    }
-  }
-  const { attributes, mimeType } = media
-  const named = attributes.find((attribute) => attribute._ === "documentAttributeFilename")
-  return {
-    displayed: { kind: "document", fileName: named?.fileName ?? null, mimeType, size, sha256 },
-    media: {
-      _: "messageMediaDocument",
-      document: { _: "document", ...common, mimeType, size, attributes },
-    },
-  }
+  return { replyTo: found, quote: replyTo.quoteText ?? null }
 }
 
-const getRecipient = (peer: tl.TypeInputPeer, sender: Person, { state }: Call): Person => {
-  const person =
-    peer._ === "inputPeerSelf"
-      ? sender
-      : peer._ === "inputPeerUser"
-        ? personSeen(state, sender, peer)
-        : undefined
-  if (person === undefined) throw new Refused(400, "PEER_ID_INVALID")
-  return person
-}
-
-interface Written {
+interface Sent {
+  readonly sender: Person
+  readonly message: Message
+  /** The sender's copy. */
+  readonly box: Box
   readonly id: number
-  readonly pts: number
-  readonly date: number
-  readonly message: tl.RawMessage
-  readonly recipient: Person
 }
 
-/** Puts the message into both boxes. A client's id is accepted once. */
+/** Puts the message into all boxes of its chat. A client's id is accepted once. */
 const deliver = (
   request: tl.messages.RawSendMessageRequest | tl.messages.RawSendMediaRequest,
   call: Call,
-  file: ReturnType<typeof uploaded> | null,
-): Written => {
-  const sender = self(call)
-  const recipient = getRecipient(request.peer, sender, call)
-  const randomId = request.randomId.toString()
-  if (sender.sent.has(randomId)) throw new Refused(500, "RANDOM_ID_DUPLICATE")
-  const { entities = [], message: text } = request
-  const date = secondsNow()
-  const id = ++sender.lastMessageId
-  sender.sent.set(randomId, id)
-  sender.lastTo.set(recipient.id, id)
-  const media = file === null ? {} : { media: file.media }
-  const message: tl.RawMessage = {
-    _: "message",
-    id,
-    peerId: toPeer(recipient),
-    fromId: toPeer(sender),
-    out: true,
-    date,
-    message: text,
-    entities,
-    ...media,
-  }
-  const displayed: DisplayedMessage = {
-    from: sender.phone,
-    to: recipient.phone,
-    text,
-    entities,
-    media: file?.displayed ?? null,
-    randomId,
-  }
-  recipient.displayed.push(displayed)
-  call.state.sent.push(displayed)
-  const { pts } = addEvent(sender, recipient, (at) => newMessage(message, at))
-  if (recipient !== sender) {
-    const theirs = {
-      ...message,
-      id: ++recipient.lastMessageId,
-      peerId: toPeer(sender),
-      out: false,
-    }
-    const event = addEvent(recipient, sender, (at) => newMessage(theirs, at))
-    call.push(recipient, boxUpdates(recipient, sender, event.update))
-  }
-  return { id, pts, date, message, recipient }
+  media: Media | null,
+): Sent => {
+  const sender = getCaller(call.key)
+  const to = findChat(request.peer, sender, call)
+  const { entities = [], message: text, randomId, replyTo } = request
+  if (sender.randomIds.has(randomId.toString())) throw new Refused(500, "RANDOM_ID_DUPLICATE")
+  const quoted = findQuoted(replyTo, sender, to)
+  sender.randomIds.add(randomId.toString())
+  const draft = { by: sender, to, date: secondsNow(), text, entities, media, ...quoted }
+  const message = writeMessage(
+    call,
+    { ...draft, randomId, isClients: true },
+    { arrival: "full", except: sender },
+  )
+  const box = getBox(sender, to)
+  return { sender, message, box, id: message.ids.get(box) ?? 0 }
 }
 
-const newMessage = (message: tl.RawMessage, pts: number): tl.RawUpdateNewMessage => ({
-  _: "updateNewMessage",
-  message,
-  pts,
-  ptsCount: 1,
-})
-
-/** The state of a person's box, for its clients. */
-export const boxUpdates = (
-  person: Person,
-  other: Person,
-  ...updates: Array<tl.TypeUpdate>
-): tl.RawUpdates => ({
-  _: "updates",
-  updates,
-  users: [userFor(person, person), userFor(person, other)],
-  chats: [],
-  date: secondsNow(),
-  seq: 0,
-})
+/** The answer to a send, with the whole message. */
+const toSent = ({ state }: Call, { box, id, message, sender }: Sent): tl.RawUpdates => {
+  const counts = { pts: box.pts, ptsCount: 1 }
+  const raw = toMessage(state, box, message, sender)
+  const written = box.channelId === null ? "updateNewMessage" : "updateNewChannelMessage"
+  const reported: tl.RawUpdateMessageID = { _: "updateMessageID", id, randomId: message.randomId }
+  return toUpdates(sender, [message.to], [reported, { _: written, message: raw, ...counts }])
+}
 
 const longestText = 4096
 const longestCaption = 1024
@@ -305,118 +197,147 @@ const longestCaption = 1024
 const sendMessage = (
   request: tl.messages.RawSendMessageRequest,
   call: Call,
-): tl.RawUpdateShortSentMessage => {
-  self(call)
+): tl.RawUpdateShortSentMessage | tl.RawUpdates => {
+  getCaller(call.key)
   if (request.message.trim() === "") throw new Refused(400, "MESSAGE_EMPTY")
   if (request.message.length > longestText) throw new Refused(400, "MESSAGE_TOO_LONG")
-  const { date, id, pts } = deliver(request, call, null)
-  return { _: "updateShortSentMessage", out: true, id, pts, ptsCount: 1, date }
+  const sent = deliver(request, call, null)
+  if (sent.box.channelId !== null) return toSent(call, sent)
+  const { box, id, message } = sent
+  const counts = { pts: box.pts, ptsCount: 1 }
+  return { _: "updateShortSentMessage", out: true, id, ...counts, date: message.date }
 }
 
 const sendMedia = (request: tl.messages.RawSendMediaRequest, call: Call): tl.RawUpdates => {
-  const sender = self(call)
+  const sender = getCaller(call.key)
   if (request.message.length > longestCaption) throw new Refused(400, "MEDIA_CAPTION_TOO_LONG")
-  getRecipient(request.peer, sender, call)
-  if (sender.sent.has(request.randomId.toString())) throw new Refused(500, "RANDOM_ID_DUPLICATE")
-  const file = uploaded(sender, request.media)
-  const { id, message, pts, recipient } = deliver(request, call, file)
-  const reported: tl.RawUpdateMessageID = { _: "updateMessageID", id, randomId: request.randomId }
-  return boxUpdates(sender, recipient, reported, newMessage(message, pts))
-}
-
-const getState = (_: tl.updates.RawGetStateRequest, call: Call): tl.updates.RawState => ({
-  _: "updates.state",
-  pts: self(call).events.at(-1)?.pts ?? firstPts,
-  qts: 0,
-  date: secondsNow(),
-  seq: 0,
-  unreadCount: 0,
-})
-
-const getDifference = (
-  { pts }: tl.updates.RawGetDifferenceRequest,
-  call: Call,
-): tl.updates.TypeDifference => {
-  const person = self(call)
-  const missed = person.events.filter((event) => event.pts > pts)
-  const date = secondsNow()
-  if (missed.length === 0) return { _: "updates.differenceEmpty", date, seq: 0 }
-  const updates = missed.map(({ update }) => update)
-  const users = new Map([person, ...missed.map(({ user }) => user)].map((user) => [user.id, user]))
-  return {
-    _: "updates.difference",
-    newMessages: updates.flatMap((update) =>
-      update._ === "updateNewMessage" ? [update.message] : [],
-    ),
-    newEncryptedMessages: [],
-    otherUpdates: updates.filter((update) => update._ !== "updateNewMessage"),
-    chats: [],
-    users: [...users.values()].map((user) => userFor(person, user)),
-    state: getState({ _: "updates.getState" }, call),
+  findChat(request.peer, sender, call)
+  if (sender.randomIds.has(request.randomId.toString())) {
+    throw new Refused(500, "RANDOM_ID_DUPLICATE")
   }
+  return toSent(call, deliver(request, call, takeUpload(sender, request.media)))
 }
 
-/** The messages between two people, as one of them has them; the latest first. */
-const getDialog = ({ events }: Person, other: Person): ReadonlyArray<tl.RawMessage> =>
-  events
-    .flatMap(({ update }) =>
-      update._ === "updateNewMessage" && update.message._ === "message" ? [update.message] : [],
-    )
-    .filter(({ peerId }) => peerId._ === "peerUser" && peerId.userId === other.id)
-    .toReversed()
-
-const getHistory = (
-  { limit, peer }: tl.messages.RawGetHistoryRequest,
-  call: Call,
-): tl.messages.RawMessages => {
-  const person = self(call)
-  const other = getRecipient(peer, person, call)
-  return {
-    _: "messages.messages",
-    messages: getDialog(person, other).slice(0, limit),
+const toMessages = (
+  { state }: Call,
+  viewer: Person,
+  box: Box,
+  messages: ReadonlyArray<tl.RawMessageEmpty | Message>,
+): tl.messages.RawMessages | tl.messages.RawChannelMessages => {
+  const chats = messages.flatMap((each) => ("_" in each ? [] : [each.by, each.to]))
+  const common = {
+    messages: messages.map((each) => ("_" in each ? each : toMessage(state, box, each, viewer))),
     topics: [],
-    chats: [],
-    users: [userFor(person, other)],
+    ...toPeers(viewer, chats),
   }
+  if (box.channelId === null) return { _: "messages.messages", ...common }
+  return { _: "messages.channelMessages", ...common, pts: box.pts, count: box.messages.size }
+}
+
+const getChatHistory = (
+  { limit, maxId, minId, offsetId, peer }: tl.messages.RawGetHistoryRequest,
+  call: Call,
+) => {
+  const viewer = getCaller(call.key)
+  const chat = findChat(peer, viewer, call)
+  const box = getBox(viewer, chat)
+  const end = Math.min(...[offsetId, maxId].map((id) => (id === 0 ? Infinity : id)))
+  const found = getHistory(viewer, chat).filter((message) => {
+    const id = message.ids.get(box) ?? 0
+    return id > minId && id < end
+  })
+  return toMessages(call, viewer, box, found.slice(0, limit))
+}
+
+const getByIds = (call: Call, viewer: Person, box: Box, ids: ReadonlyArray<tl.TypeInputMessage>) =>
+  toMessages(
+    call,
+    viewer,
+    box,
+    ids.map((input) => {
+      const id = input._ === "inputMessageID" ? input.id : 0
+      return box.messages.get(id) ?? { _: "messageEmpty", id }
+    }),
+  )
+
+const getMessages = ({ id }: tl.messages.RawGetMessagesRequest, call: Call) => {
+  const viewer = getCaller(call.key)
+  return getByIds(call, viewer, viewer.box, id)
+}
+
+const getChannelMessages = (
+  { channel, id }: tl.channels.RawGetMessagesRequest,
+  call: Call,
+): tl.messages.TypeMessages => {
+  const viewer = getCaller(call.key)
+  return getByIds(call, viewer, channelSeen(call.state, viewer, channel).box, id)
 }
 
 const getPeerDialogs = (
   { peers }: tl.messages.RawGetPeerDialogsRequest,
   call: Call,
 ): tl.messages.RawPeerDialogs => {
-  const person = self(call)
+  const person = getCaller(call.key)
   const others = peers.flatMap((each) =>
-    each._ === "inputDialogPeer" ? [getRecipient(each.peer, person, call)] : [],
+    each._ === "inputDialogPeer" ? [findChat(each.peer, person, call)] : [],
   )
-  const tops = others.flatMap((other) => getDialog(person, other).slice(0, 1))
   return {
     _: "messages.peerDialogs",
-    dialogs: others.map((other) => ({
-      _: "dialog",
-      peer: toPeer(other),
-      topMessage: getDialog(person, other)[0]?.id ?? 0,
-      readInboxMaxId: 0,
-      readOutboxMaxId: Math.max(
-        0,
-        ...person.events.flatMap(({ update, user }) =>
-          update._ === "updateReadHistoryOutbox" && user === other ? [update.maxId] : [],
-        ),
-      ),
-      unreadCount: 0,
-      unreadMentionsCount: 0,
-      unreadReactionsCount: 0,
-      unreadPollVotesCount: 0,
-      notifySettings: { _: "peerNotifySettings" },
-    })),
-    messages: tops,
-    chats: [],
-    users: others.map((other) => userFor(person, other)),
-    state: getState({ _: "updates.getState" }, call),
+    dialogs: others.map((chat) => toDialog(person, chat)),
+    messages: others.flatMap((chat) =>
+      getHistory(person, chat)
+        .slice(0, 1)
+        .map((message) => toMessage(call.state, getBox(person, chat), message, person)),
+    ),
+    ...toPeers(person, others),
+    state: toState(person),
   }
 }
 
+/** Keeps the mark for tests; 0 is the latest message. Returns whether it goes further than before. */
+const keepMark = (call: Call, chat: Chat, maxId: number): boolean => {
+  const reader = getCaller(call.key)
+  const before = reader.readInbox.get(chat) ?? 0
+  const upTo = maxId === 0 ? null : maxId
+  const named = isGroup(chat) ? chat.title : chat.phone
+  reader.readMarks.push({ chat: named, chatId: chat.id, maxId })
+  if (upTo !== null && upTo <= before) return false
+  markRead(call, reader, chat, upTo, { arrival: "full", except: reader })
+  return true
+}
+
+const readHistory = (
+  { maxId, peer }: tl.messages.RawReadHistoryRequest,
+  call: Call,
+): tl.messages.RawAffectedMessages => {
+  const reader = getCaller(call.key)
+  if (peer._ === "inputPeerChannel") throw new Refused(400, "PEER_ID_INVALID")
+  const before = reader.box.pts
+  keepMark(call, findChat(peer, reader, call), maxId)
+  const { pts } = reader.box
+  return { _: "messages.affectedMessages", pts, ptsCount: pts - before }
+}
+
+const readChannel = ({ channel, maxId }: tl.channels.RawReadHistoryRequest, call: Call): boolean =>
+  keepMark(call, channelSeen(call.state, getCaller(call.key), channel), maxId)
+
+const getChats = ({ id }: tl.messages.RawGetChatsRequest, call: Call): tl.messages.RawChats => {
+  const viewer = getCaller(call.key)
+  const found = call.state.groups.filter((group) => group.kind === "small" && id.includes(group.id))
+  return { _: "messages.chats", chats: found.map((group) => chatFor(viewer, group)) }
+}
+
+const getChannels = (
+  { id }: tl.channels.RawGetChannelsRequest,
+  call: Call,
+): tl.messages.RawChats => {
+  const viewer = getCaller(call.key)
+  const found = id.map((input) => channelSeen(call.state, viewer, input))
+  return { _: "messages.chats", chats: found.map((group) => chatFor(viewer, group)) }
+}
+
 const updateStatus = (_: tl.account.RawUpdateStatusRequest, call: Call): boolean => {
-  self(call)
+  getCaller(call.key)
   return true
 }
 
@@ -426,13 +347,15 @@ export const messageMethods: Readonly<Record<string, Method>> = {
   "contacts.importContacts": importContacts,
   "users.getUsers": getUsers,
   "users.getFullUser": getFullUser,
-  "upload.saveFilePart": keepPart,
-  "upload.saveBigFilePart": keepPart,
   "messages.sendMessage": sendMessage,
   "messages.sendMedia": sendMedia,
-  "messages.getHistory": getHistory,
+  "messages.getHistory": getChatHistory,
+  "messages.getMessages": getMessages,
+  "channels.getMessages": getChannelMessages,
   "messages.getPeerDialogs": getPeerDialogs,
-  "updates.getState": getState,
-  "updates.getDifference": getDifference,
+  "messages.readHistory": readHistory,
+  "channels.readHistory": readChannel,
+  "messages.getChats": getChats,
+  "channels.getChannels": getChannels,
   "account.updateStatus": updateStatus,
 }
