@@ -122,6 +122,8 @@ export interface MakeCampaign {
   readonly reserve: number
   /** Whether a recipient that comes again is refused. */
   readonly dropsDuplicates: boolean
+  /** Made in calm, in a workspace that is not audited: all its rows leave. */
+  readonly isProbe: boolean
   readonly sendAt: number | null
 }
 

@@ -11,7 +11,7 @@ import type { AddCampaignRows, Answer, Control, MakeCampaign, RequestedRow } fro
 import { retryUntilAnswered } from "./asking.ts"
 import type { Asking } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
-import { toPhone } from "./messages.ts"
+import { roomyNumber, toPhone } from "./messages.ts"
 
 const second = 1000
 const minute = 60 * second
@@ -266,6 +266,7 @@ const planMake = (planning: Planning, name: string, at: number): Command => {
     numbers: own.length === 0 ? null : own,
     reserve: oneOf(chance, [3, 3, 3, 0, 6]),
     dropsDuplicates: chance.below(2) === 0,
+    isProbe: false,
     sendAt: chance.below(5) === 0 ? start + at + chance.below(3 * minute) : null,
   }
   const count = 3 + chance.below(oneOf(chance, [5, 12, 38]))
@@ -342,6 +343,45 @@ const goOn = (name: string) =>
     else if (state === "draft") yield* act(name, "start")(stage)
   })
 
+const probedRow = (index: number): RequestedRow => ({
+  label: `r${index}`,
+  phone: toPhone(firstPhone + index),
+  code: null,
+  sendAt: null,
+  expiresAt: null,
+})
+
+/** Nothing leaves of a campaign that is paused while its rows are taken on, or while they wait. */
+const probePause = Effect.fnUntraced(function* (stage: Stage) {
+  const campaign = "gp"
+  const request: MakeCampaign = {
+    _tag: "MakeCampaign",
+    campaign,
+    mode: "live",
+    numbers: [roomyNumber],
+    reserve: 0,
+    dropsDuplicates: false,
+    isProbe: true,
+    sendAt: null,
+  }
+  const rows = [0, 1, 2].map(probedRow)
+  const added: AddCampaignRows = { _tag: "AddCampaignRows", campaign, rows, isFile: false }
+  const pausedDuring = Effect.fnUntraced(function* (operation: string, opens: "start" | "resume") {
+    stage.delay(operation, 300)
+    yield* act(campaign, opens)(stage)
+    yield* Effect.sleep(100)
+    yield* act(campaign, "pause")(stage)
+    yield* Effect.sleep(second)
+    stage.delay(operation, 0)
+    yield* Effect.sleep(second)
+  })
+  yield* make(request, [added], false)(stage)
+  yield* pausedDuring("campaigns.take", "start")
+  yield* pausedDuring("queue.claim", "resume")
+  yield* act(campaign, "resume")(stage)
+  yield* Effect.sleep(3 * second)
+})
+
 export const campaigns: Feature = {
   name: "campaigns",
   plan: (planning) => {
@@ -366,5 +406,6 @@ export const campaigns: Feature = {
   probe: Effect.fnUntraced(function* (stage) {
     const audited = { ...stage, tenant: stage.audited }
     for (const name of stage.campaigns.keys()) yield* goOn(name)(audited)
+    yield* probePause(stage)
   }),
 }

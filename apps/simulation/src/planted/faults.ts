@@ -4,6 +4,7 @@
  */
 
 import { answerFaults } from "./answerFaults.ts"
+import { campaignFaults } from "./campaignFaults.ts"
 import { deliveryFaults } from "./deliveryFaults.ts"
 import { faultsOfMessages } from "./faultsOfMessages.ts"
 import { edit } from "./PlantedFault.ts"
@@ -11,6 +12,7 @@ import type { PlantedFault } from "./PlantedFault.ts"
 
 export const plantedFaults: ReadonlyArray<PlantedFault> = [
   ...faultsOfMessages,
+  ...campaignFaults,
   {
     name: "settle without checking the lease",
     within: 777,

@@ -87,6 +87,9 @@ export type Handed = Extract<Entry, { readonly _tag: "HandedOver" }> & { readonl
 
 export const toText = (name: string): string => name.slice(0, name.lastIndexOf(">"))
 
+/** The campaign that a message's text begins with. */
+export const toCampaign = (name: string): string => name.slice(0, name.indexOf(" "))
+
 /**
  * Whether times after that entry are exact to the millisecond: in calm they always are. With a slow
  * store a worker may hold a message for a while before it is handed over.

@@ -19,14 +19,12 @@ import {
   isRefunded,
   isTrueBehind,
   messagesByName,
+  toCampaign,
   wasRestored,
 } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const dayMillis = 86_400_000
-
-/** The campaign that a message's name begins with. */
-const toCampaign = (name: string): string => name.slice(0, name.indexOf(" "))
 
 const getMakings = (history: History): ReadonlyMap<string, MakeCampaign> =>
   new Map(
@@ -199,23 +197,34 @@ const endViolations = (history: History, campaign: FinalCampaign): ReadonlyArray
     : [`${name} has ${due.length} rows for ${open.join()}, and takes none on`]
 }
 
-/** Nothing of a paused or stopped one is handed over, except what was in flight then. */
+/**
+ * Nothing of a paused or stopped one is handed over, except what was in flight then: one of a number in the
+ * storm, where a dead process may have held it.
+ */
 const heldViolations = (history: History): ReadonlyArray<string> => {
   const handed = getHandovers(history)
+  const calm = history.entries.findIndex(({ _tag }) => _tag === "Calm")
   return getHolds(history).flatMap(({ control, from, to }) => {
     const [what, campaign] = control.key.split(" ")
     if (what !== "campaign" || control.value._tag !== "Stopped") return []
     if (!isTrueBehind(history, from)) return []
     const answeredAt = history.entries[from]?.at ?? 0
     const before = new Set(handed.flatMap(({ index, name }) => (index < from ? [name] : [])))
-    return handed.flatMap(({ index, issuedAt, name }) =>
-      toCampaign(name) === campaign &&
-      index > from &&
-      index < to &&
-      issuedAt > answeredAt &&
-      !before.has(name)
-        ? [`${name} was handed over ${issuedAt - answeredAt} ms after ${campaign} was paused`]
-        : [],
+    const late = handed.filter(
+      ({ index, issuedAt, name }) =>
+        toCampaign(name) === campaign &&
+        index > from &&
+        index < to &&
+        issuedAt > answeredAt &&
+        !before.has(name),
+    )
+    const inFlight = new Map(
+      from > calm ? [] : late.toReversed().map((one) => [one.number, one.name]),
+    )
+    return late.flatMap(({ issuedAt, name, number }) =>
+      inFlight.get(number) === name
+        ? []
+        : [`${name} was handed over ${issuedAt - answeredAt} ms after ${campaign} was paused`],
     )
   })
 }
@@ -258,11 +267,15 @@ const timeViolations = (history: History): ReadonlyArray<string> => {
 /** A row that recipients saw has left, and is shown once. */
 const shownViolations = (history: History): ReadonlyArray<string> => {
   const requested = getRequested(history)
+  const makings = getMakings(history)
   const stored = messagesByName(history)
   return Array.from(requested.keys()).flatMap((name) => {
     const messages = stored.get(name) ?? []
-    if (messages.length > 1) return [`${name} became ${messages.length} messages`]
     const isShown = history.entries.some((entry) => entry._tag === "Shown" && entry.name === name)
+    if (makings.get(toCampaign(name))?.isProbe === true) {
+      return isShown ? [] : [`${name} never left, all being well`]
+    }
+    if (messages.length > 1) return [`${name} became ${messages.length} messages`]
     const [message] = messages
     if (!isShown)
       return message !== undefined && hasLeft(message.state) && message.mode === "live"
