@@ -1,4 +1,4 @@
-/** Faults of campaigns: what they take on, and pauses. */
+/** Faults of campaigns: what they take on, pauses, and when they look again. */
 import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
 
@@ -42,6 +42,18 @@ export const campaignFaults: ReadonlyArray<PlantedFault> = [
         "messages: Math.max(0, messages - quotaReserve)",
         "messages: quotaReserve < 0 ? 0 : messages",
       ),
+    ],
+  },
+  {
+    name: "campaigns: a full quota is never looked at again",
+    within: 150,
+    edits: [
+      edit(
+        takes,
+        "return desk.room === 0 ? (desk.quota.exact?.roomAt ?? null) : null",
+        "return null",
+      ),
+      edit(takes, "blocked > 0 ? fallback : lookAt", "blocked < 0 ? fallback : lookAt"),
     ],
   },
 ]
