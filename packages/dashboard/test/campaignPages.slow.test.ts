@@ -2,7 +2,14 @@
 import { readFile } from "node:fs/promises"
 import type { Page } from "playwright-core"
 import { assert, describe, it } from "vitest"
-import { assertCount, goTo, setUpDashboard, unique } from "./browserPages.ts"
+import {
+  assertCount,
+  assertEventually,
+  goTo,
+  loseAnswer,
+  setUpDashboard,
+  unique,
+} from "./browserPages.ts"
 import { skipsWithoutBrowser } from "./startDashboard.ts"
 
 interface Campaign {
@@ -17,16 +24,136 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
 
   const path = "/admin/v1/workspaces/1/campaigns"
 
+  /** How long the number rests between two messages: without it all leave at once. */
+  const pace = (min_interval_ms: number | null) =>
+    dashboard.operate("PATCH", "/admin/v1/workspaces/1/numbers/1", { pacing: { min_interval_ms } })
+
+  const advance = (seconds: number) =>
+    dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds })
+
   const find = async (name: string): Promise<Campaign | undefined> => {
     const { data } = (await dashboard.operate("GET", path)) as { data: ReadonlyArray<Campaign> }
     return data.find((campaign) => campaign.name === name)
   }
+
+  /** Messages of the campaign that the workspace has, by their recipients. */
+  const getRecipients = async (id: number): Promise<ReadonlyArray<string>> => {
+    const { data } = (await dashboard.operate(
+      "GET",
+      `/admin/v1/workspaces/1/messages?reference=campaign-${id}&limit=100`,
+    )) as { data: ReadonlyArray<{ to: { phone: string } }> }
+    return data.map(({ to }) => to.phone).toSorted()
+  }
+
+  const chooseFile = (page: Page, content: string) =>
+    page
+      .getByLabel("CSV file", { exact: true })
+      .last()
+      .setInputFiles({ name: "guests.csv", mimeType: "text/csv", buffer: Buffer.from(content) })
+
+  const toPhone = (index: number) => `+1555031${String(index).padStart(4, "0")}`
+
+  /** 50 rows; of the second and the ninth something is wrong. */
+  const guests = (isMended: boolean): string =>
+    [
+      "phone;table",
+      ...Array.from({ length: 50 }, (_, index) => {
+        if (!isMended && index === 1) return "0155;2"
+        return `${toPhone(index)};${!isMended && index === 8 ? "" : `"${index + 1}; <b>window</b>"`}`
+      }),
+      "",
+    ].join("\r\n")
 
   const press = (page: Page, name: string) =>
     page.getByRole("button", { name, exact: true }).first().click()
 
   const confirm = (page: Page, name: string) =>
     page.getByRole("dialog").getByRole("button", { name, exact: true }).click()
+
+  const fill = async (page: Page, name: string, text: string) => {
+    await page.getByLabel("Name", { exact: true }).fill(name)
+    await page.getByLabel("Text", { exact: true }).fill(text)
+  }
+
+  it("checks a file, takes the mended one, sends, pauses, resumes, stops, and shows what became of each row", () =>
+    onPage("/w/1/campaigns", async (page) => {
+      const name = unique("<img src=x>")
+      await pace(20_000)
+      await page.getByRole("link", { name: "New campaign" }).first().click()
+      await chooseFile(page, guests(false))
+      await assertEventually(async () =>
+        assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "guests"),
+      )
+      await fill(page, name, "Your table: ")
+      await page.getByRole("button", { name: "Insert the column table" }).click()
+      assert.strictEqual(
+        await page.getByLabel("Text", { exact: true }).inputValue(),
+        "Your table: {table}",
+      )
+      await press(page, "Check the rows")
+
+      // The two that cannot be sent, by their lines, and a message as its recipient would see it.
+      await page.getByRole("heading", { name, level: 1 }).waitFor()
+      await page.getByText("“0155” is no phone with + and country code").waitFor()
+      await page.getByText("No value in the column table").waitFor()
+      await page.getByText("Line 3", { exact: true }).waitFor()
+      await page.getByText("Line 10", { exact: true }).waitFor()
+      await assertCount(page.locator("main table").last().locator("tbody tr"), 2)
+      await page.getByText("Your table: 1; <b>window</b>").first().waitFor()
+      await page.getByText("It would be done about").waitFor()
+      await press(page, "Send me this message")
+      await page.getByLabel("Your phone").fill("+15550319999")
+      await confirm(page, "Send")
+      await page.getByText("The service accepted the message.").waitFor()
+
+      await page.getByRole("link", { name: "Upload the file again" }).click()
+      await page.getByLabel("Upload them again").check()
+      await chooseFile(page, guests(true))
+      await press(page, "Save")
+      await page.getByText("Message 1 of 50").waitFor()
+      assert.deepInclude(await find(name), { state: "draft" })
+
+      await press(page, "Start")
+      await page
+        .getByRole("dialog")
+        .getByText(/^Sends 50 messages from .*, done about /)
+        .waitFor()
+      await confirm(page, "Start")
+      await page.getByText("It is sending.").waitFor()
+      await press(page, "Pause")
+      await page.getByText("A user paused it.").waitFor()
+      const id = (await find(name))?.id ?? 0
+      await press(page, "Resume")
+      await page.getByText("It is sending.").waitFor()
+      // News bring what is sent onto the page.
+      const sent = page.locator("dt", { hasText: /^sent$/ }).locator("xpath=following-sibling::dd")
+      await advance(30)
+      await assertEventually(async () => assert.notStrictEqual(await sent.textContent(), "0"))
+
+      await press(page, "Stop")
+      await page
+        .getByRole("dialog")
+        .getByText(/^For good: \d+ rows that are left are/)
+        .waitFor()
+      await confirm(page, "Stop")
+      await page.getByText("It was stopped. What was left is not sent.").waitFor()
+      const rows = (await find(name))?.rows
+      assert.isAbove(rows?.["skipped"] ?? 0, 0)
+      assert.strictEqual(rows?.["total"], 50)
+
+      await page.getByLabel("Show", { exact: true }).selectOption("skipped")
+      await page.getByText("The campaign was stopped before").first().waitFor()
+      await page.getByLabel("Show", { exact: true }).selectOption("all")
+      await page.getByLabel("Find a phone").fill(toPhone(0))
+      await page.keyboard.press("Enter")
+      await assertCount(page.locator("main table").last().locator("tbody tr"), 1)
+      await page.getByRole("link", { name: /^Message \d+$/ }).click()
+      const panel = page.getByRole("complementary", { name: /^Message \d+$/ })
+      await panel.getByRole("link", { name: `${name}, row 1` }).click()
+      await page.getByRole("heading", { name, level: 1 }).waitFor()
+      const recipients = await getRecipients(id)
+      assert.lengthOf(new Set(recipients), recipients.length)
+    }))
 
   it("gives the results of the chosen rows as a file, and deletes the campaign after a question", () =>
     onPage("/w/1/campaigns", async (page) => {
@@ -51,6 +178,42 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
       await page.getByRole("link", { name }).waitFor({ state: "detached" })
       assert.isUndefined(await find(name))
     }))
+
+  it("says at the file why it cannot be read, and makes one draft whatever is tried again", () =>
+    onPage(
+      "/w/1/campaigns/new",
+      async (page) => {
+        const name = unique("Once")
+        await chooseFile(page, 'phone,name\n+15550330001,"open\n')
+        await fill(page, name, "Hello {seat}")
+        await page.getByText("The rows have no column seat.").waitFor()
+        await fill(page, name, "Hello {name}")
+        await press(page, "Check the rows")
+        await page.getByText("Line 2, column 2: the quote that begins here has no end.").waitFor()
+        await page.getByLabel("Paste rows").check()
+        await page.getByLabel("Rows", { exact: true }).fill("+15550330001\tAda\n")
+        await page.getByText("This one looks like a recipient.").waitFor()
+        await page
+          .getByLabel("Rows", { exact: true })
+          .fill("name\tnumber\nAda\t+15550330001\nEve\t+15550330002\n")
+        const column = page.getByLabel("Recipients are in the column")
+        await assertEventually(async () => assert.strictEqual(await column.inputValue(), "number"))
+        await loseAnswer(page, "**/rows?*")
+        await press(page, "Check the rows")
+        await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
+        await press(page, "Check the rows")
+        await page.getByText("Hello Ada").first().waitFor()
+        const { data } = (await dashboard.operate("GET", path)) as {
+          data: ReadonlyArray<Campaign>
+        }
+        const drafts = data.filter((campaign) => campaign.name === name)
+        assert.deepStrictEqual(
+          drafts.map(({ rows }) => rows["total"]),
+          [2],
+        )
+      },
+      { mayComplain: true },
+    ))
 
   it("changes what may still change of a running campaign, and adds rows to a draft", () =>
     onPage("/w/1/campaigns", async (page) => {
@@ -106,6 +269,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
       await dashboard.operate("POST", `${path}/${id}/rows`, {
         rows: [{ to: { phone: "+15550350001" } }],
       })
+      await pace(null)
       await dashboard.operate("POST", "/admin/v1/workspaces/1/numbers/1/pause", { until: null })
       await dashboard.operate("POST", `${path}/${id}/start`)
       const { url } = (await dashboard.operate("POST", "/admin/v1/workspaces/1/portal-sessions", {
@@ -123,6 +287,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
       await page.getByText("A user paused it.").waitFor()
       await dashboard.operate("POST", "/admin/v1/workspaces/1/numbers/1/resume")
       await press(page, "Resume")
+      await advance(30)
       await page.getByText("It is done: no row is left, and no message waits.").waitFor()
     }))
 

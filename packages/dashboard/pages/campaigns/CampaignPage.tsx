@@ -2,7 +2,6 @@
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Campaign } from "@messaging-service/client"
-import { Preview } from "../messages/Preview.tsx"
 import { Answer } from "../ui/Answer.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Fact, PageHead, Section } from "../ui/parts.tsx"
@@ -250,7 +249,10 @@ const Settings = ({
             </Fact>
           )}
         </dl>
-        <Preview text={campaign.text} empty="" />
+        <div className="card flex min-w-0 flex-col gap-1 p-5">
+          <h3 className="label">{labels.text}</h3>
+          <p className="text-sm break-words whitespace-pre-wrap">{campaign.text}</p>
+        </div>
       </div>
     </Section>
   )

@@ -165,7 +165,7 @@ export const forecastLabels = {
   noNumber: "No number can send now: the campaign waits for one.",
   caption: "What each number would send",
   number: "Number",
-  room: "Room in 24 hours",
+  room: "Room (24 h)",
   share: "Its rows",
   notUsable: "not connected or paused",
   limits: (forecast: CampaignForecast) => {
@@ -238,7 +238,7 @@ export const rowsLabels = {
     `Row ${row.toLocaleString()}${line === null ? "" : `, line ${line.toLocaleString()}`}`,
   to: "To",
   status: "Status",
-  what: "Text, or what is wrong",
+  what: "Text or error",
   message: "Message",
   open: (id: number) => `Message ${id}`,
   show: "Show",
