@@ -1,5 +1,5 @@
 /**
- * Campaigns on real processes and PostgreSQL: each row becomes one message or none, whoever dies, pauses,
+ * Campaigns on real processes and PostgreSQL: each row becomes one message or none, whichever process dies, pauses,
  * resumes or stops meanwhile, and others keep their room. What counts is what the phones saw.
  */
 import { assert } from "@effect/vitest"
@@ -31,7 +31,7 @@ interface Run {
 type Action = "start" | "pause" | "resume" | "stop"
 
 /** The campaigns of a workspace, as its operator uses them. */
-const campaignsOf = (cluster: PostgresCluster, { workspaceId }: Pick<Sender, "workspaceId">) => {
+const makeCampaigns = (cluster: PostgresCluster, { workspaceId }: Pick<Sender, "workspaceId">) => {
   const path = `/admin/v1/workspaces/${workspaceId}/campaigns`
   const added = (at: string, body: unknown) =>
     Effect.map(cluster.operate("POST", at, body, `campaigns ${named++}`), (reply) => {
@@ -65,7 +65,7 @@ const campaignsOf = (cluster: PostgresCluster, { workspaceId }: Pick<Sender, "wo
   }
 }
 
-type Campaigns = ReturnType<typeof campaignsOf>
+type Campaigns = ReturnType<typeof makeCampaigns>
 
 /** Whatever it waits for has come: it is done or stopped. */
 const awaitEnds = (
@@ -127,7 +127,7 @@ crashTest(
   (cluster, kills) =>
     Effect.gen(function* () {
       const sender = yield* aSender(cluster)
-      const campaigns = campaignsOf(cluster, sender)
+      const campaigns = makeCampaigns(cluster, sender)
       const runs: Array<Run> = []
       let left = bySize({ change: 300, all: 2400, night: 2800 })
       const pause = Effect.flatMap(Random.nextIntBetween(0, 300), Effect.sleep)
@@ -171,7 +171,7 @@ clusterTest("a worker cancels what the process of a stop left behind", (cluster)
         latency_ms: 300,
       })
     }
-    const campaigns = campaignsOf(cluster, sender)
+    const campaigns = makeCampaigns(cluster, sender)
     const run = yield* campaigns.start(100)
     yield* processes.waitUntil(
       "rows wait",
@@ -246,7 +246,7 @@ clusterTest("nothing leaves after a pause or a stop but what was in flight", (cl
       cluster.builders.aNumber({ id: sender.workspaceId }),
       3,
     )
-    const campaigns = campaignsOf(cluster, sender)
+    const campaigns = makeCampaigns(cluster, sender)
     const rows = bySize({ change: 60, all: 300, night: 1000 })
     const runs = yield* Effect.replicateEffect(campaigns.start(rows), 5)
     const all = runs.map((run) => watched(run, campaigns))
@@ -268,7 +268,7 @@ clusterTest("nothing leaves after a pause or a stop but what was in flight", (cl
     yield* awaitEnds(cluster, campaigns, runs)
     const states = yield* Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
-      let moments = 0
+      let pauses = 0
       for (const { quiet, run } of all) {
         for (const { from, until } of quiet) {
           const handedOver = yield* sql`
@@ -280,10 +280,10 @@ clusterTest("nothing leaves after a pause or a stop but what was in flight", (cl
               and s.at > ${new Date(from)}
               and s.at < ${new Date(Math.min(until, from + 1_000_000))}`
           assert.isAtMost(handedOver.length, sender.numberIds.length + more.length)
-          if (until - from > 50) moments++
+          if (until - from > 50) pauses++
         }
       }
-      assert.isAbove(moments, 0)
+      assert.isAbove(pauses, 0)
       return yield* checkRuns(campaigns, runs)
     }).pipe(withDatabase(cluster))
     assert.isAbove(states["sent"] ?? 0, 0)
@@ -297,7 +297,7 @@ clusterTest(
       const reserve = 900
       const sender = yield* aSender(cluster)
       const [from = 0, ...others] = sender.numberIds
-      const campaigns = campaignsOf(cluster, sender)
+      const campaigns = makeCampaigns(cluster, sender)
       for (const number of others) {
         const path = `/admin/v1/workspaces/${sender.workspaceId}/numbers/${number}`
         assert.strictEqual((yield* cluster.operate("DELETE", path)).status, 200)

@@ -33,9 +33,9 @@ export interface DisplayedMedia {
   readonly sha256: string
 }
 
-/** What a message carries beside its text. */
+/** What a message carries with its text. */
 export interface Media {
-  /** Null for what is no file, such as a place. */
+  /** Null where it has no file, as for a place. */
   readonly displayed: DisplayedMedia | null
   readonly fileId: string | null
   /** As clients receive it, with a reference that opens the file for a while. */

@@ -237,8 +237,9 @@ const passRetry = ({ state }: MessageServer, by: Device, { attrs, content }: Bin
   const { id = "", participant, to = "" } = attrs
   const sent = state.sent.get(id)
   if (sent === undefined || sent.device.id !== toDeviceId(participant ?? to)) return
-  const asks = withDevice(by.account.pn, by.id)
-  const from = participant === undefined ? { from: asks } : { from: to, participant: asks }
+  const requester = withDevice(by.account.pn, by.id)
+  const from =
+    participant === undefined ? { from: requester } : { from: to, participant: requester }
   const all = { ...from, id, type: "retry", t: nowSeconds() }
   sent.device.mailbox.add(node("receipt", all, content))
 }

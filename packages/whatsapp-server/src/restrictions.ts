@@ -1,6 +1,6 @@
 /**
  * What an account may do with people it does not know: the answers to its questions about it (`w:mex`), the
- * notices that nobody asked for, and the refusal of messages while new chats are closed.
+ * notices without a question, and the refusal of messages while new chats are closed.
  */
 import { QueryIds } from "baileys"
 import type { BinaryNode } from "baileys"

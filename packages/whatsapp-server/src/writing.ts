@@ -49,7 +49,7 @@ export type Content =
 export type Address = "pn" | "lid" | "pn only" | "lid only"
 
 /**
- * `broken once`: it cannot be read until a device asks for a copy. `broken`: nobody answers that request.
+ * `broken once`: it cannot be read until a device asks for a copy. `broken`: that request has no answer.
  * `without content`: it is announced as unavailable. `resend` sends it readable.
  */
 export type Arrival = "readable" | "broken once" | "broken" | "without content"
@@ -201,8 +201,8 @@ const toPlainMessage = (what: Plain): proto.IMessage => {
   if ("text" in what) return { conversation: what.text }
   if ("location" in what) {
     const { latitude, longitude, ...named } = what.location
-    const place = { degreesLatitude: latitude, degreesLongitude: longitude, ...named }
-    return { locationMessage: place }
+    const coordinates = { degreesLatitude: latitude, degreesLongitude: longitude, ...named }
+    return { locationMessage: coordinates }
   }
   if ("contacts" in what) {
     const contacts = what.contacts.map(toCard)
@@ -464,7 +464,7 @@ const renewFile = ({ state, written }: WritingServer, device: Device, receipt: B
 }
 
 /** The owner's phone tells one of its devices something. */
-const tell = async (
+const notify = async (
   server: WritingServer,
   device: Device,
   said: proto.Message.IProtocolMessage,
@@ -489,7 +489,7 @@ const introduce = async (server: WritingServer, device: Device) => {
     initialHistBootstrapInlinePayload: deflateSync(history),
   }
   const type = proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION
-  await tell(server, device, { type, historySyncNotification })
+  await notify(server, device, { type, historySyncNotification })
 }
 
 const answerDevice = async (
@@ -510,7 +510,7 @@ const answerDevice = async (
     return [{ placeholderMessageResendResponse: { webMessageInfoBytes } }]
   })
   if (found.length === 0) return
-  await tell(server, device, {
+  await notify(server, device, {
     type: proto.Message.ProtocolMessage.Type.PEER_DATA_OPERATION_REQUEST_RESPONSE_MESSAGE,
     peerDataOperationRequestResponseMessage: {
       peerDataOperationRequestType:

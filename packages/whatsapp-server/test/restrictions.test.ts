@@ -10,7 +10,7 @@ const until = 4_000_000_000_000
 
 const isClosed = ({ socket }: Client) => Effect.promise(() => socket.fetchAccountReachoutTimelock())
 
-it.effect("closed chats are told when asked, until they are open again", () =>
+it.effect("a question finds chats closed until they are open again", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     assert.deepInclude(yield* isClosed(client), { isActive: false })
@@ -48,17 +48,17 @@ it.effect("notices come unasked, also without an end", () =>
   }),
 )
 
-it.effect("the cap of new chats is told when asked and when it changes", () =>
+it.effect("the cap of new chats answers a question, and a change of it is announced", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     const noticed: Array<NewChatMessageCapInfo> = []
     client.socket.ev.on("message-capping.update", (info) => void noticed.push(info))
-    const ask = Effect.promise(() => client.socket.fetchNewChatMessageCap())
-    assert.deepInclude(yield* ask, { total_quota: -1, capping_status: "NONE" as never })
+    const getCap = Effect.promise(() => client.socket.fetchNewChatMessageCap())
+    assert.deepInclude(yield* getCap, { total_quota: -1, capping_status: "NONE" as never })
     const cap = { limit: 50, used: 40, from: 1000, until: 2000, status: "FIRST_WARNING" } as const
     yield* server.capNewChats(sender, cap)
     const facts = { total_quota: 50, used_quota: 40, capping_status: "FIRST_WARNING" as never }
-    assert.deepInclude(yield* ask, facts)
+    assert.deepInclude(yield* getCap, facts)
     assert.deepInclude(noticed[0], facts)
     yield* server.refuseNext("chat cap", 500)
     yield* Effect.flip(Effect.tryPromise(() => client.socket.fetchNewChatMessageCap()))

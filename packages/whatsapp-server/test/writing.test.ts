@@ -45,8 +45,8 @@ it.effect("texts, places, cards and polls", () =>
     const world = yield* sending
     const text = yield* received(world, "Hello")
     assert.strictEqual(text.content.conversation, "Hello")
-    const place = { latitude: 52.5, longitude: 13.4, name: "Here", address: "Street 1" }
-    const { locationMessage } = (yield* received(world, { location: place })).content
+    const location = { latitude: 52.5, longitude: 13.4, name: "Here", address: "Street 1" }
+    const { locationMessage } = (yield* received(world, { location })).content
     assert.deepInclude(
       { ...locationMessage },
       { degreesLatitude: 52.5, degreesLongitude: 13.4, name: "Here", address: "Street 1" },

@@ -17,16 +17,16 @@ const second = 1000
 const minute = 60 * second
 
 /** One of so many seeds has campaigns, and one of so many of these lasts until numbers have room again. */
-const campaignsOf = 3
-const daylongOf = 3
+const campaignShare = 3
+const daylongShare = 3
 
 /** What a seed with campaigns has besides; null for one without. */
 export const drawCampaigns = (
   seed: string,
 ): { readonly allowance: number; readonly isDaylong: boolean } | null => {
   const chance = new Chance(`${seed}/campaigns`)
-  if (chance.below(campaignsOf) !== 0) return null
-  return { allowance: oneOf(chance, [0, 30, 60]), isDaylong: chance.below(daylongOf) === 0 }
+  if (chance.below(campaignShare) !== 0) return null
+  return { allowance: oneOf(chance, [0, 30, 60]), isDaylong: chance.below(daylongShare) === 0 }
 }
 
 /** How often a caller repeats a request without an answer, and at most with one. */
@@ -47,7 +47,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const owner = "owner"
 
 /** Asks, and sometimes repeats what was answered. */
-const ask = Effect.fnUntraced(function* <A>(stage: Stage, asking: Asking<A>) {
+const sendUntilAnswered = Effect.fnUntraced(function* <A>(stage: Stage, asking: Asking<A>) {
   const times = stage.chance.below(3) === 0 ? repeats : 1
   let heard: Answer | null = null
   for (let time = 0; time < times; time++) {
@@ -69,7 +69,7 @@ const create = (stage: Stage, request: MakeCampaign) => {
     timezone: "UTC",
   }
   const key = { key: `create ${campaign}`, fingerprint: campaign }
-  return ask(stage, {
+  return sendUntilAnswered(stage, {
     request,
     effect: Campaigns.use((service) => service.create(owner, workspace, mode, command, key)),
     answer: ({ answer: { id }, replayed }) => ({
@@ -81,18 +81,18 @@ const create = (stage: Stage, request: MakeCampaign) => {
   })
 }
 
-const valuesOf = ({ code, label }: RequestedRow): Readonly<Record<string, string>> =>
+const toValues = ({ code, label }: RequestedRow): Readonly<Record<string, string>> =>
   code === "placeholder_empty" ? {} : { n: label }
 
 const rowInput = (row: RequestedRow) => ({
   to: { phone: row.phone },
-  values: valuesOf(row),
+  values: toValues(row),
   sendAt: iso(row.sendAt),
   expiresAt: iso(row.expiresAt),
 })
 
 const line = (row: RequestedRow): string =>
-  [row.phone, valuesOf(row)["n"] ?? "", iso(row.sendAt) ?? "", iso(row.expiresAt) ?? ""].join()
+  [row.phone, toValues(row)["n"] ?? "", iso(row.sendAt) ?? "", iso(row.expiresAt) ?? ""].join()
 
 /** A file whose lines come one by one. */
 const toFile = (rows: ReadonlyArray<RequestedRow>, wait: number) => ({
@@ -114,7 +114,7 @@ const addRows = Effect.fnUntraced(function* (
   const key = { key: `rows ${campaign} ${rows[0]?.label}`, fingerprint: campaign }
   const wait = stage.chance.below(2) === 0 ? 0 : stage.chance.below(second)
   for (let attempt = 0; attempt < uploadTries; attempt++) {
-    const heard = yield* ask(stage, {
+    const heard = yield* sendUntilAnswered(stage, {
       request,
       effect: Campaigns.use((service) =>
         isFile
@@ -141,7 +141,7 @@ const act = (name: string, action: Action, firstRow?: number) =>
     const { workspace } = stage.tenant
     const isOpening = action === "start" || action === "resume"
     const fromRow = firstRow ?? 1 + stage.chance.below(6)
-    yield* ask(stage, {
+    yield* sendUntilAnswered(stage, {
       request: {
         _tag: "Control",
         key: `campaign ${name}`,
@@ -184,7 +184,7 @@ const read = (name: string) =>
     })
   })
 
-/** Changes what the model does not judge by; nobody needs an answer. */
+/** Changes what the model does not judge by; no answer is needed. */
 const change = (name: string, changes: (stage: Stage) => object) => (stage: Stage) => {
   const known = stage.campaigns.get(name)
   if (known === undefined) return Effect.void
@@ -202,9 +202,9 @@ const change = (name: string, changes: (stage: Stage) => object) => (stage: Stag
 const make = (request: MakeCampaign, calls: ReadonlyArray<AddCampaignRows>, starts: boolean) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const { campaign, mode } = request
-    const made = yield* create(stage, request)
-    if (made?._tag !== "Made") return
-    const id = made.id as CampaignId
+    const created = yield* create(stage, request)
+    if (created?._tag !== "Made") return
+    const id = created.id as CampaignId
     stage.campaigns.set(campaign, { id, mode })
     for (const call of calls) yield* addRows(stage, id, mode, call)
     if (starts) yield* act(campaign, "start")(stage)

@@ -203,7 +203,7 @@ const endViolations = (history: History, campaign: FinalCampaign): ReadonlyArray
  */
 const heldViolations = (history: History): ReadonlyArray<string> => {
   const handed = getHandovers(history)
-  const calm = history.entries.findIndex(({ _tag }) => _tag === "Calm")
+  const calmIndex = history.entries.findIndex(({ _tag }) => _tag === "Calm")
   return getHolds(history).flatMap(({ control, from, to }) => {
     const [what, campaign] = control.key.split(" ")
     if (what !== "campaign" || control.value._tag !== "Stopped") return []
@@ -219,7 +219,7 @@ const heldViolations = (history: History): ReadonlyArray<string> => {
         !before.has(name),
     )
     const inFlight = new Map(
-      from > calm ? [] : late.toReversed().map((one) => [one.number, one.name]),
+      from > calmIndex ? [] : late.toReversed().map((one) => [one.number, one.name]),
     )
     return late.flatMap(({ issuedAt, name, number }) =>
       inFlight.get(number) === name

@@ -496,12 +496,12 @@ const claimWith = <Claimed, Result>(
         Effect.flatMap((query) =>
           Effect.flatMap(claim(query), (claimed) =>
             Effect.map(stillLeased(leased, claimed, query.leaseUntil), (left) => {
-              const held = hold(loop, left, query.now)
+              const newlyHeld = hold(loop, left, query.now)
               const [first] = claimed
               const found = first === undefined ? undefined : leased.toDueSince?.(first)
               if (wasFull || hasFullShare(loop)) loop.dueSince = null
               else if (found !== undefined) loop.dueSince = found - lateMillis
-              return held
+              return newlyHeld
             }),
           ),
         ),

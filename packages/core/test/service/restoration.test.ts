@@ -142,12 +142,15 @@ describe("a restored store", () => {
         const { answer: file } = yield* MediaDirectory.use((directory) =>
           directory.upload(key, { fileName: "menu.txt", content }, null),
         )
-        const held = yield* send(key, { sendAt: yield* ahead(hour), media: { mediaId: file.id } })
+        const scheduled = yield* send(key, {
+          sendAt: yield* ahead(hour),
+          media: { mediaId: file.id },
+        })
         yield* restored()
         yield* MediaDirectory.use((directory) => directory.delete(key, file.id))
         yield* cancelHeld(workspace)
-        const told = (yield* allEvents).find(({ messageId }) => messageId === held.id)
-        assert.include(told?.body, '"url":null')
+        const event = (yield* allEvents).find(({ messageId }) => messageId === scheduled.id)
+        assert.include(event?.body, '"url":null')
       }),
     ),
   )

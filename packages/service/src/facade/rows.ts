@@ -16,7 +16,7 @@ type Args = ReadonlyArray<unknown>
 type Method = (...args: Args) => Effect.Effect<unknown, Failure>
 
 /** The methods of a service that a row can call. */
-type NameOf<Shape> = {
+type MethodName<Shape> = {
   [Name in keyof Shape]: Shape[Name] extends (...args: never) => ReturnType<Method> ? Name : never
 }[keyof Shape]
 
@@ -110,7 +110,7 @@ export const makeRows = <Front extends Args>(
   return {
     /** Takes what the method takes. */
     op:
-      <Shape, Name extends NameOf<Shape>, B = Answer<Shape[Name]>>(
+      <Shape, Name extends MethodName<Shape>, B = Answer<Shape[Name]>>(
         service: Service<Shape>,
         name: Name,
         show: Show<Answer<Shape[Name]>, B> = unchanged,
@@ -120,7 +120,7 @@ export const makeRows = <Front extends Args>(
 
     /** Takes a thing, or its id, and what the method takes after the id. */
     on:
-      <Shape, Name extends NameOf<Shape>, B = Answer<Shape[Name]>>(
+      <Shape, Name extends MethodName<Shape>, B = Answer<Shape[Name]>>(
         service: Service<Shape>,
         name: Name,
         show: Show<Answer<Shape[Name]>, B> = unchanged,
@@ -132,7 +132,7 @@ export const makeRows = <Front extends Args>(
 
     /** Takes a command that can be repeated; `path` is that of the same operation over HTTP. */
     create:
-      <Shape, Name extends NameOf<Shape>, B extends object>(
+      <Shape, Name extends MethodName<Shape>, B extends object>(
         service: Service<Shape>,
         name: Name,
         path: string,
@@ -148,7 +148,7 @@ export const makeRows = <Front extends Args>(
 
     /** Takes a query. */
     pages:
-      <Shape, Name extends NameOf<Shape>, B>(
+      <Shape, Name extends MethodName<Shape>, B>(
         service: Service<Shape>,
         name: Name,
         show: Show<Listed<Shape[Name]>, B>,
@@ -158,7 +158,7 @@ export const makeRows = <Front extends Args>(
 
     /** Takes a thing, or its id, and a query. */
     pagesOn:
-      <Shape, Name extends NameOf<Shape>, B>(
+      <Shape, Name extends MethodName<Shape>, B>(
         service: Service<Shape>,
         name: Name,
         show: Show<Listed<Shape[Name]>, B>,
