@@ -111,7 +111,7 @@ export const comeBack = Effect.fnUntraced(function* comeBack(
 export const leave = (client: TelegramClient) => Effect.promise(() => client.destroy())
 
 /** The text of a message, and its id. */
-export const toText = (message: tl.TypeMessage): readonly [id: number, text: string] =>
+const toText = (message: tl.TypeMessage): readonly [id: number, text: string] =>
   message._ === "message" ? [message.id, message.message] : [message.id, ""]
 
 /** The texts of so many messages that come next. */

@@ -8,8 +8,9 @@ import { Confirm, ConfirmCall, FormDialog } from "../ui/Dialog.tsx"
 import { formText } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
-import { hasEnded, isActive, useNumberNames } from "./parts.tsx"
-import type { CampaignPath } from "./parts.tsx"
+import { useNumberNames } from "./parts.tsx"
+import { hasEnded, isActive } from "./useCampaign.ts"
+import type { CampaignPath } from "./useCampaign.ts"
 import { actionLabels, campaignLabels as labels } from "./words.ts"
 
 interface ActionProps {

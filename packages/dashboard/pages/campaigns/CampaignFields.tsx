@@ -17,7 +17,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { noRows, toLocalTime, unknownPlaceholders, weekdays } from "./campaignForm.ts"
 import type { FilledCampaign, RowsChoice } from "./campaignForm.ts"
 import { Recipients } from "./Recipients.tsx"
-import { formLabels as labels } from "./words.ts"
+import { formLabels as labels } from "./formWords.ts"
 
 interface FieldsProps {
   readonly id: number

@@ -1,5 +1,6 @@
 /** One campaign: what it does and why, how far it is, when it is done, its rows, and what a user can do. */
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
+import { Suspense, lazy } from "react"
 import type { ReactNode } from "react"
 import type { Campaign } from "@messaging-service/client"
 import { Answer } from "../ui/Answer.tsx"
@@ -9,12 +10,12 @@ import { When } from "../ui/Time.tsx"
 import { Actions } from "./CampaignActions.tsx"
 import { CampaignRows } from "./CampaignRows.tsx"
 import type { ModeSearch } from "./campaignSearch.ts"
-import { DraftCheck } from "./DraftCheck.tsx"
-import { ProgressBar, StateWord, getProgress, useCampaign, useNumberNames } from "./parts.tsx"
-import type { CampaignPath } from "./parts.tsx"
+import { campaignNames, dayNames } from "./names.ts"
+import { ProgressBar, StateWord, getProgress, useNumberNames } from "./parts.tsx"
+import { useCampaign } from "./useCampaign.ts"
+import type { CampaignPath } from "./useCampaign.ts"
 import {
   campaignLabels as labels,
-  formLabels,
   pausedRemedies,
   pausedTexts,
   progressLabels,
@@ -25,6 +26,11 @@ import {
 
 const route = getRouteApi("/inside/w/$workspaceId/campaigns/$campaignId")
 
+/** It brings the form's fields, which no campaign shows that has begun. */
+const DraftCheck = lazy(() =>
+  import("./DraftCheck.tsx").then((module) => ({ default: module.DraftCheck })),
+)
+
 export const CampaignPage = () => {
   const { campaignId, workspaceId } = route.useParams()
   const { mode } = route.useSearch()
@@ -32,7 +38,7 @@ export const CampaignPage = () => {
   const campaign = useCampaign(path, mode)
   return (
     <main className="flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-      <PageHead title={campaign.data?.name ?? labels.unnamed(path.campaign_id)}>
+      <PageHead title={campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)}>
         {campaign.data && <Actions path={path} campaign={campaign.data} />}
         <Link
           className="control"
@@ -40,7 +46,7 @@ export const CampaignPage = () => {
           params={{ workspaceId }}
           search={mode === undefined ? {} : { mode }}
         >
-          {labels.all}
+          {campaignNames.all}
         </Link>
       </PageHead>
       <Answer query={campaign}>
@@ -48,7 +54,9 @@ export const CampaignPage = () => {
           <div className="flex flex-col gap-6">
             <Standing campaign={data} workspaceId={workspaceId} />
             {data.state === "draft" && data.rows.total > 0 && (
-              <DraftCheck path={path} campaign={data} />
+              <Suspense>
+                <DraftCheck path={path} campaign={data} />
+              </Suspense>
             )}
             <CampaignRows key={data.id} path={path} campaign={data} />
             <Settings path={path} campaign={data} mode={mode} />
@@ -199,7 +207,7 @@ const Remedy = ({ reason, workspaceId }: { reason: Wait["reason"]; workspaceId: 
 const hoursText = ({ hours, timezone }: Campaign): string =>
   hours === null
     ? labels.anyHours
-    : `${hours.days.map((day) => formLabels.day[day]).join(", ")}, ${hours.from}–${hours.until} ${timezone ?? ""}`
+    : `${hours.days.map((day) => dayNames[day]).join(", ")}, ${hours.from}–${hours.until} ${timezone ?? ""}`
 
 const Settings = ({
   campaign,

@@ -14,7 +14,7 @@ import type { Columns } from "../ui/Table.tsx"
 import { rowStatuses } from "./campaignSearch.ts"
 import type { ModeSearch, RowsSearch } from "./campaignSearch.ts"
 import { RowStatusWord, toRecipient } from "./parts.tsx"
-import type { CampaignPath } from "./parts.tsx"
+import type { CampaignPath } from "./useCampaign.ts"
 import { problemNames, problemTexts, rowStatusLabels, rowsLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/campaigns/$campaignId")

@@ -19,7 +19,7 @@ import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { EditLink } from "./CampaignActions.tsx"
 import { toRecipient, useNumberNames } from "./parts.tsx"
-import type { CampaignPath } from "./parts.tsx"
+import type { CampaignPath } from "./useCampaign.ts"
 import { checkLabels as labels, forecastLabels } from "./words.ts"
 
 interface DraftProps {

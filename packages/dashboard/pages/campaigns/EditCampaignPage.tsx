@@ -11,8 +11,9 @@ import { PageHead } from "../ui/parts.tsx"
 import { CampaignFields } from "./CampaignFields.tsx"
 import { saveCampaign } from "./campaignForm.ts"
 import type { FilledCampaign } from "./campaignForm.ts"
-import { useCampaign } from "./parts.tsx"
-import { campaignLabels, formLabels as labels } from "./words.ts"
+import { formLabels as labels } from "./formWords.ts"
+import { campaignNames } from "./names.ts"
+import { useCampaign } from "./useCampaign.ts"
 
 const newRoute = getRouteApi("/inside/w/$workspaceId/campaigns/new")
 const editRoute = getRouteApi("/inside/w/$workspaceId/campaigns/$campaignId/edit")
@@ -30,7 +31,7 @@ export const NewCampaignPage = () => {
           params={{ workspaceId }}
           search={search}
         >
-          {campaignLabels.all}
+          {campaignNames.all}
         </Link>
       </PageHead>
       <CampaignForm id={Number(workspaceId)} campaign={null} mode={mode} action={labels.create}>
@@ -49,7 +50,7 @@ export const EditCampaignPage = () => {
   const search = editRoute.useSearch()
   const path = { id: Number(workspaceId), campaign_id: Number(campaignId) }
   const campaign = useCampaign(path, search.mode)
-  const name = campaign.data?.name ?? campaignLabels.unnamed(path.campaign_id)
+  const name = campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={labels.editTitle(name)}>

@@ -2,7 +2,7 @@
 import { FileField, SelectField, TextArea } from "../ui/forms.tsx"
 import { chooseFile, chooseText } from "./campaignForm.ts"
 import type { RowsChoice } from "./campaignForm.ts"
-import { formLabels as labels } from "./words.ts"
+import { formLabels as labels } from "./formWords.ts"
 
 interface RecipientsProps {
   readonly choice: RowsChoice

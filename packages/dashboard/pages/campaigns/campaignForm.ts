@@ -12,7 +12,7 @@ import type { Attachment } from "../media/Attach.tsx"
 import { toAttachment } from "../reminders/reminderForm.ts"
 import { findColumns, parseCsv, toUtf8 } from "../ui/csv.ts"
 import { formText } from "../ui/forms.tsx"
-import type { CampaignPath } from "./parts.tsx"
+import type { CampaignPath } from "./useCampaign.ts"
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const
 

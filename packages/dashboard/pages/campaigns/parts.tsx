@@ -1,12 +1,11 @@
 /** What every page of campaigns shows: the state as a word, how far it is, and the names of numbers. */
 import { useQuery } from "@tanstack/react-query"
-import type { UseQueryResult } from "@tanstack/react-query"
 import type { Campaign, CampaignRow } from "@messaging-service/client"
 import { operationQuery } from "../api/call.ts"
 import { StatusWord, statuses } from "../messages/MessageStatus.tsx"
 import type { StatusLook } from "../messages/MessageStatus.tsx"
 import { toName } from "../numbers/connection.ts"
-import type { CampaignState, ModeSearch, RowStatus } from "./campaignSearch.ts"
+import type { CampaignState, RowStatus } from "./campaignSearch.ts"
 import {
   campaignLabels,
   progressLabels,
@@ -14,33 +13,6 @@ import {
   rowStatusLabels,
   stateLabels,
 } from "./words.ts"
-
-/** Which campaign, in paths of the operator API. */
-export interface CampaignPath {
-  readonly id: number
-  readonly campaign_id: number
-}
-
-/** Hours that begin, and a plan that is filled up, are no news. */
-const pollMillis = 10_000
-
-export const isActive = ({ state }: Campaign): boolean =>
-  state === "running" || state === "scheduled"
-
-export const hasEnded = ({ state }: Campaign): boolean => state === "done" || state === "stopped"
-
-export const useCampaign = (
-  path: CampaignPath,
-  mode: ModeSearch["mode"],
-): UseQueryResult<Campaign> =>
-  useQuery({
-    ...operationQuery("GET /admin/v1/workspaces/{id}/campaigns/{campaign_id}", {
-      path,
-      query: { mode },
-    }),
-    refetchInterval: ({ state: { data } }) =>
-      data !== undefined && isActive(data) ? pollMillis : false,
-  })
 
 const stateLooks: Readonly<Record<CampaignState, StatusLook>> = {
   draft: { icon: "file", ink: "text-soft", wash: "bg-sunken" },
