@@ -245,7 +245,9 @@ it.effect("every rule of rules.sql is in the table", () =>
 /** What stores compare by themselves, since it is what they are asked for and no rule. */
 const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["what is due", /^([\w.]*dueAt|at|paused) (<=|>) (([\w.]*\.)?now|dueUntil)$/],
-  ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|p_)now$/],
+  ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|[cp]_)now$/],
+  ["since when lanes are due", /^at < dueSince$/],
+  ["how many messages may wait in a queue", /^\) > c_queue_limit$/],
   ["its place in an order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
   ["the period of a list", /(created|attempted)(At|_at) (>=|<) (filter\.|\$|p_)?(since|until)$/],
   ["how long something is kept", /(At|_at|hour) (<|>=) (\$|p_)?(before|\w+Before)$/],
