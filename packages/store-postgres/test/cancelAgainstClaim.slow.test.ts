@@ -14,7 +14,7 @@ const instant = (millis: number): string => `'${new Date(millis).toISOString()}'
 
 /** What a worker's claim says to the database. */
 const claim = `select id from "${codeSchema("messaging")}".claim_lanes(
-  ${instant(noon)}, ${instant(noon + minute)}, 1, 1000, ${day}, null, null, 1000, '{}', '{}', 16
+  ${instant(noon)}, ${instant(noon + minute)}, 1, 1000, ${day}, null, null, 1000, '{}', '{}', 16, null
 )`
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("a cancel against a claim", (it) => {

@@ -53,7 +53,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
         select coalesce(json_agg(claimed.number_id order by claimed.number_id), '[]')
         from claim_lanes(
           '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, 1000, 1000, 1000000000, q.owned,
-          q.p_per_workspace, q.p_workspaces, q.p_held, 1
+          q.p_per_workspace, q.p_workspaces, q.p_held, 1, null
         ) claimed
       )`,
       draw: Effect.map(aClaim, ({ core, workspaces, ...facts }) => ({
