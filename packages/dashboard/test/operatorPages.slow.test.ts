@@ -590,6 +590,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         assert.deepStrictEqual(names, [
           "Overview",
           "Messages",
+          "Campaigns",
           "Numbers",
           "Reminders",
           "Media",
