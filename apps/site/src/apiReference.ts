@@ -14,6 +14,7 @@ const sources: Readonly<Record<Page, readonly [title: string, files: ReadonlyArr
   messages: ["Messages", ["api/messages.ts"]],
   numbers: ["Numbers, checks and media", ["api/numbers.ts"]],
   reminders: ["Reminders", ["api/reminders.ts"]],
+  campaigns: ["Campaigns", ["api/campaigns.ts"]],
   webhooks: ["Webhooks", ["api/webhooks.ts"]],
   operator: ["Workspaces and what operators do", ["api/operator.ts"]],
   options: ["Options of open", ["api/options.ts"]],

@@ -54,6 +54,7 @@ export const referencePages = [
   "messages",
   "numbers",
   "reminders",
+  "campaigns",
   "webhooks",
   "operator",
   "options",
