@@ -228,8 +228,9 @@ const isShared = (work: Work): work is SharedWork => work in holders
 const attemptsInFlight = (tables: Tables, now: number): ReadonlyArray<AttemptInFlight> => {
   const messages = [...tables.inFlight].flatMap((numberId) => {
     const lane = tables.lanes.get(numberId)
-    if (lane === undefined || !isLeased(lane.inFlight?.leaseUntil ?? null, now)) return []
-    return { numberId, attempt: `message ${numberId} ${lane.lease}` }
+    const { leaseUntil = null, row = null } = lane?.inFlight ?? {}
+    if (lane === undefined || row === null || !isLeased(leaseUntil, now)) return []
+    return { numberId, attempt: `message ${numberId} ${lane.lease} ${row.message.id}` }
   })
   const checks = [...tables.openChecks].flatMap(({ check, lease, leaseUntil }) =>
     isLeased(leaseUntil, now)

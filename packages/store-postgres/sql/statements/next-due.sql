@@ -93,7 +93,9 @@ select json_build_object(
   'inFlight', (
     select coalesce(json_agg(held order by held.attempt), '[]')
     from (
-      select l.number_id as "numberId", format('message %s %s', l.number_id, l.lease) as attempt
+      select
+        l.number_id as "numberId",
+        format('message %s %s %s', l.number_id, l.lease, head_of(l)) as attempt
       from lanes l
       where is_leased(l.lease_until, :now)
       union all

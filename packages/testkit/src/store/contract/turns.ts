@@ -123,6 +123,20 @@ export const turns: Topic = (it, options) => {
     }),
   )
 
+  it.effect("each message of a turn is an attempt of its own", () =>
+    Effect.gen(function* () {
+      const { claimed, number } = yield* aTurn(3)
+      const attempts = new Set<string>()
+      for (const index of range(3)) {
+        const inHands = yield* attemptsInHands(number, noon)
+        assert.lengthOf(inHands, 1)
+        for (const { attempt } of inHands) attempts.add(attempt)
+        yield* settle(toSent(claimed, index))
+      }
+      assert.strictEqual(attempts.size, 3)
+    }),
+  )
+
   it.effect("one message is in flight: what is cancelled behind it leaves the turn", () =>
     Effect.gen(function* () {
       const { claimed, id, messages } = yield* aTurn(5)
