@@ -16,6 +16,7 @@ import { existsSync } from "node:fs"
 import { chown, cp, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { inspect } from "node:util"
 import { makeOnce, versionIn } from "./makeOnce.ts"
 import { getTemporaryDirectory } from "./temporary.ts"
 
@@ -173,7 +174,8 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
 })
 
 const inDatabase = (error: unknown) =>
-  new EmbeddedPostgresError({ step: "database", output: String(error) })
+  // With what is behind it, which its own text may not say.
+  new EmbeddedPostgresError({ step: "database", output: inspect(error) })
 
 /** PostgreSQL refuses to run as root, so root drops its rights. */
 const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
