@@ -33,7 +33,13 @@ import {
 import type { CommandOf } from "./Input.ts"
 import { MediaInput, mediaUrlProblems } from "./Media.ts"
 import { namesInput, pageFields, queryDecoder } from "./Page.ts"
-import { callingCodes, parsePhone, phoneDescribed, usernameDescribed } from "./Recipient.ts"
+import {
+  callingCodes,
+  namesOne,
+  parsePhone,
+  phoneDescribed,
+  usernameDescribed,
+} from "./Recipient.ts"
 import { problem, refuse, refuseAll } from "./Refusal.ts"
 import type { Problem, Refusal } from "./Refusal.ts"
 import { ReferenceInput, TextInput, toMediaReference } from "./SendRequest.ts"
@@ -442,15 +448,7 @@ const RowTo = Schema.Struct({
   contactId: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
   username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),
 })
-  .check(
-    Schema.makeFilter(
-      (to) =>
-        Object.keys(to).length === 1
-          ? undefined
-          : "must name exactly one of a phone, a group, a contact and a username",
-      { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
-    ),
-  )
+  .check(namesOne)
   .annotate({ identifier: "RowRecipient", description: "Exactly one of the keys." })
 
 /** Read only when the row is: a time that is none refuses the row. */

@@ -164,6 +164,15 @@ export const usernameDescribed: Described = {
   examples: ["@example"],
 }
 
+/** Of the keys of a recipient. */
+export const namesOne = Schema.makeFilter(
+  (to: object) =>
+    Object.keys(to).length === 1
+      ? undefined
+      : "must name exactly one of a phone, a group, a contact and a username",
+  { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
+)
+
 const Fields = Schema.Struct({
   phone: Schema.optionalKey(Schema.String.annotate({ ...phoneDescribed })),
   group: described(
@@ -183,15 +192,7 @@ const Fields = Schema.Struct({
   contactId: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
   username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),
 })
-  .check(
-    Schema.makeFilter(
-      (to) =>
-        Object.keys(to).length === 1
-          ? undefined
-          : "must name exactly one of a phone, a group, a contact and a username",
-      { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
-    ),
-  )
+  .check(namesOne)
   .annotate({ identifier: "Recipient", description: "Exactly one of the keys." })
 
 const requested = (to: typeof Fields.Type): RequestedRecipient | SchemaIssue.Issue => {
