@@ -896,7 +896,7 @@ create index campaigns_ended on campaigns (workspace_id, ended_at)
 create index campaigns_uploading on campaigns (upload_until) where upload is not null;
 
 -- Recipients of campaigns, each with its values, until a message was made of it. What a take changes comes last: it
--- is all that the log then holds. Whoever changes a row holds the campaign's lock, unless the row was taken on.
+-- is all that the log then holds. A change of a row holds the campaign's lock, unless the row was taken on.
 create table campaign_rows (
   campaign_id bigint not null,
   row integer not null,

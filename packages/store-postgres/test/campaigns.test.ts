@@ -4,45 +4,20 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
-import type {
-  Campaign,
-  CampaignId,
-  NewCampaign,
-  NewCampaignRow,
-  SendingNumber,
-} from "@messaging-service/core"
-import { EmbeddedPostgres, accepted, anAcceptance, aStage, noon } from "@messaging-service/testkit"
+import type { Campaign, CampaignId, NewCampaignRow, SendingNumber } from "@messaging-service/core"
+import {
+  EmbeddedPostgres,
+  accepted,
+  anAcceptance,
+  aNewCampaign,
+  aStage,
+  noon,
+} from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer as layerStores } from "../src/index.ts"
 import { aBareDatabase, aDatabaseClient } from "./databases.ts"
 import { anExplainingPool } from "./QueryPlans.ts"
 import type { Node } from "./QueryPlans.ts"
-
-const toDraft = ({ workspaceId }: SendingNumber): NewCampaign => ({
-  workspaceId,
-  mode: "live",
-  state: "draft",
-  stateReason: null,
-  isHolding: false,
-  asksFromRow: false,
-  runningSince: null,
-  lookAt: null,
-  createdAt: noon,
-  startedAt: null,
-  endedAt: null,
-  name: "Spring",
-  text: "Hello {name}",
-  media: null,
-  from: null,
-  reference: null,
-  timezone: null,
-  sendAt: null,
-  hours: null,
-  expiresAt: null,
-  quotaReserve: 200,
-  defaultCountryCode: null,
-  duplicates: "keep",
-})
 
 const rowAt = (row: number): NewCampaignRow => ({
   row,
@@ -61,7 +36,7 @@ const rowAt = (row: number): NewCampaignRow => ({
 const aRunningCampaign = (number: SendingNumber, rows: number) =>
   Effect.gen(function* () {
     const { campaigns } = yield* Store
-    const inserted = yield* campaigns.insert(toDraft(number), 100, null)
+    const inserted = yield* campaigns.insert(aNewCampaign(number.workspaceId), 100, null)
     assert(inserted._tag === "Inserted")
     const { id } = inserted.campaign
     const appended = yield* campaigns.appendRows({

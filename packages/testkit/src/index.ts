@@ -9,6 +9,7 @@ export { putDataDirectory, putEmbeddedDatabase } from "./makeOnce.ts"
 export { listenOnLoopback } from "./process/loopback.ts"
 export * as processes from "./process/processes.ts"
 export * as delivering from "./store/Delivering.ts"
+export { aNewCampaign, campaignSettings } from "./store/Campaigning.ts"
 export { claimKey, remaining, toScope } from "./store/Reading.ts"
 export {
   aClaim,

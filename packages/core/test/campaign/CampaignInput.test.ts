@@ -12,7 +12,8 @@ import {
   refuseTimes,
 } from "../../src/model/CampaignInput.ts"
 import type { Refusal } from "../../src/model/Refusal.ts"
-import { aCampaign, settings } from "./aCampaign.ts"
+import { campaignSettings as settings } from "@messaging-service/testkit"
+import { aCampaign } from "./aCampaign.ts"
 
 const now = Date.parse("2030-01-01T00:00:00Z")
 const later = "2030-01-01T01:00:00Z"

@@ -10,7 +10,7 @@ import {
   rowText,
 } from "../../src/model/campaignRows.ts"
 import { parseTimeZone } from "../../src/model/Cron.ts"
-import { settings } from "./aCampaign.ts"
+import { campaignSettings as settings } from "@messaging-service/testkit"
 
 const now = Date.parse("2030-01-01T00:00:00Z")
 const later = "2030-01-01T01:00:00Z"

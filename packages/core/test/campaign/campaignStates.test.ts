@@ -1,16 +1,8 @@
 /** How a campaign's state changes (campaigns: 4). */
 import { assert, describe, it } from "@effect/vitest"
+import { aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Result } from "effect"
-import { unlimitedPlan } from "../../src/index.ts"
-import type {
-  Campaign,
-  CampaignMove,
-  CampaignState,
-  NumberId,
-  Refusal,
-  Workspace,
-  WorkspaceId,
-} from "../../src/index.ts"
+import type { Campaign, CampaignMove, CampaignState, NumberId, Refusal } from "../../src/index.ts"
 import {
   campaignActions,
   campaignMove,
@@ -25,17 +17,7 @@ import { aCampaign } from "./aCampaign.ts"
 
 const now = 1_000_000
 
-const workspace: Workspace = {
-  id: 1 as WorkspaceId,
-  name: "Shop",
-  demo: false,
-  accountDisabled: false,
-  apiV2Enabled: true,
-  plan: unlimitedPlan,
-  retentionDays: null,
-  createdAt: 0,
-  deletedAt: null,
-}
+const workspace = aStoredWorkspace()
 
 const standing = (campaign: Partial<Campaign>, isOpen = true) => ({
   campaign: aCampaign(campaign),

@@ -1,4 +1,5 @@
 /** Looks at campaigns, for the suites of what they decide. */
+import { aStoredWorkspace } from "@messaging-service/testkit"
 import type {
   AcceptanceFacts,
   Campaign,
@@ -80,17 +81,7 @@ const numbersFrom = (standings: ReadonlyArray<Standing>) =>
     return { known, planned: quota ?? { planned: 0, roomAt: now } }
   })
 
-const workspace: Workspace = {
-  id: workspaceId,
-  name: "Shop",
-  demo: false,
-  accountDisabled: false,
-  apiV2Enabled: true,
-  plan: unlimitedPlan,
-  retentionDays: null,
-  createdAt: 0,
-  deletedAt: null,
-}
+const workspace = aStoredWorkspace({ id: workspaceId })
 
 interface Situation extends Partial<Omit<CampaignCheck, "campaign" | "numbers" | "workspace">> {
   readonly campaign?: Partial<Campaign>

@@ -1,5 +1,6 @@
 /** Campaigns that run: rows become messages once, in hours, and leave others their room. */
 import { assert, describe, it } from "@effect/vitest"
+import { aNewCampaign } from "@messaging-service/testkit"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Numbers, Store, WorkGate, Workspaces } from "../../src/index.ts"
@@ -13,7 +14,6 @@ import type {
   WorkspaceId,
 } from "../../src/index.ts"
 import { makeCampaignActions } from "../../src/service/campaignActions.ts"
-import { settings } from "../campaign/aCampaign.ts"
 import { arrived, copies, logOut, remaining, send, sendBatch } from "../service/Operations.ts"
 import {
   aNumber,
@@ -57,21 +57,7 @@ const draft = (
     const { campaigns } = yield* Store
     const now = yield* Clock.currentTimeMillis
     const campaignInsertion = yield* campaigns.insert(
-      {
-        ...settings,
-        mode: "live",
-        ...changes,
-        workspaceId,
-        state: "draft",
-        stateReason: null,
-        isHolding: false,
-        asksFromRow: false,
-        runningSince: null,
-        lookAt: null,
-        createdAt: now,
-        startedAt: null,
-        endedAt: null,
-      },
+      aNewCampaign(workspaceId, { ...changes, createdAt: now }),
       100,
       null,
     )

@@ -4,6 +4,7 @@ import { Store } from "@messaging-service/core"
 import type {
   Campaign,
   CampaignMove,
+  CampaignSettings,
   CampaignTake,
   CampaignTaken,
   IdempotencyClaim,
@@ -24,6 +25,22 @@ import { anAcceptance, aPhone, minute, noon } from "./Records.ts"
 import type { AcceptanceOptions } from "./Records.ts"
 import { cancelled, end } from "./Sending.ts"
 
+/** What tests leave as it is. */
+export const campaignSettings: CampaignSettings = {
+  name: "Spring",
+  text: "Hello {name}",
+  media: null,
+  from: null,
+  reference: null,
+  timezone: null,
+  sendAt: null,
+  hours: null,
+  expiresAt: null,
+  quotaReserve: 200,
+  defaultCountryCode: null,
+  duplicates: "keep",
+}
+
 export const aNewCampaign = (
   workspaceId: WorkspaceId,
   overrides: Partial<NewCampaign> = {},
@@ -39,18 +56,7 @@ export const aNewCampaign = (
   createdAt: noon,
   startedAt: null,
   endedAt: null,
-  name: "Spring",
-  text: "Hello {name}",
-  media: null,
-  from: null,
-  reference: null,
-  timezone: null,
-  sendAt: null,
-  hours: null,
-  expiresAt: null,
-  quotaReserve: 200,
-  defaultCountryCode: null,
-  duplicates: "keep",
+  ...campaignSettings,
   ...overrides,
 })
 
@@ -61,7 +67,7 @@ export const getCounted = ({ id, mode, workspaceId }: Campaign, now = noon) =>
   Store.use(({ campaigns: store }) => store.get({ workspaceId, mode }, id, now))
 
 /** The campaign as the store has it now. */
-export const again = (campaign: Campaign) =>
+export const readAgain = (campaign: Campaign) =>
   Effect.map(getCounted(campaign), (found) => present(found).campaign)
 
 export const getCounts = (campaign: Campaign) =>
@@ -159,9 +165,9 @@ export const aRunning = (
     const { state = "running", ...rest } = overrides
     const draft = yield* aCampaign(workspaceId, rest)
     if (rows.length > 0) assert.deepStrictEqual(yield* append(draft, rows), appended)
-    const filled = yield* again(draft)
+    const filled = yield* readAgain(draft)
     yield* moved(filled, { state, runningSince: noon, startedAt: noon, lookAt: noon })
-    return yield* again(filled)
+    return yield* readAgain(filled)
   })
 
 const everyRow: RowFilter = { statuses: null, code: null, phone: null }
@@ -212,14 +218,14 @@ export const pause = (campaign: Campaign, now = noon) =>
   Effect.gen(function* () {
     const to = { state: "paused", stateReason: "requested", isHolding: true, lookAt: null } as const
     assert.isTrue(yield* moved(campaign, to, { messages: "hold", now }))
-    return yield* again(campaign)
+    return yield* readAgain(campaign)
   })
 
 export const resume = (campaign: Campaign, now = noon) =>
   Effect.gen(function* () {
     const to = { state: "running", stateReason: null, isHolding: false, lookAt: now } as const
     assert.isTrue(yield* moved(campaign, to, { messages: "release", now }))
-    return yield* again(campaign)
+    return yield* readAgain(campaign)
   })
 
 /** Stops it; the store holds what waits, and the caller is to cancel it. */

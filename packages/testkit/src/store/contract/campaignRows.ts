@@ -5,7 +5,7 @@ import type { Campaign } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   aCampaign,
-  again,
+  readAgain,
   aNewCampaign,
   append,
   appended,
@@ -150,14 +150,14 @@ export const campaignRows: Topic = (it, { parallel }) => {
       const settings = { ...campaign, name: "Summer", quotaReserve: 0, sendAt: noon + hour }
       const changed = { ...campaign, name: "Summer", quotaReserve: 0, sendAt: noon + hour }
       assert.isTrue(yield* store.update(campaign.id, 1, settings, noon + hour))
-      assert.deepStrictEqual(yield* again(campaign), {
+      assert.deepStrictEqual(yield* readAgain(campaign), {
         ...changed,
         lookAt: noon + hour,
         revision: 2,
       })
       assert.isFalse(yield* store.update(campaign.id, 1, campaign, null))
       assert.deepStrictEqual(yield* store.created(campaign.id), campaign)
-      assert.isTrue(yield* moved(yield* again(campaign), {}, { isRemoved: true }))
+      assert.isTrue(yield* moved(yield* readAgain(campaign), {}, { isRemoved: true }))
       assert.isFalse(yield* store.update(campaign.id, 3, campaign, null))
     }),
   )
@@ -168,7 +168,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       const campaign = yield* aCampaign(id)
       const rows = [aRow(1, { line: 2, sendAt: noon, expiresAt: noon + hour }), aRefusedRow(2)]
       assert.deepStrictEqual(yield* append(campaign, rows), appended)
-      assert.strictEqual((yield* again(campaign)).revision, 2)
+      assert.strictEqual((yield* readAgain(campaign)).revision, 2)
       const unread = {
         messageId: null,
         sentText: null,
@@ -186,7 +186,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       assert.deepStrictEqual(yield* append(campaign, [aRow(2)]), broken("campaign"))
       assert.deepStrictEqual(yield* append(campaign, [aRow(4)]), broken("campaign"))
       assert.deepStrictEqual(yield* getCounts(campaign), { total: 2, pending: 1, refused: 1 })
-      const paused = yield* pause(yield* again(campaign))
+      const paused = yield* pause(yield* readAgain(campaign))
       assert.deepStrictEqual(yield* append(campaign, [aRow(3)]), broken("campaign"))
       yield* moved(paused, {}, { isRemoved: true })
       assert.deepStrictEqual(yield* append(campaign, [aRow(3)]), broken("campaign"))
@@ -266,7 +266,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       assert.deepStrictEqual(yield* append(campaign, own, { upload: "a", isLast: false }), appended)
       assert.deepStrictEqual(yield* getCounts(campaign), { total: 1, pending: 1 })
       assert.deepStrictEqual(yield* found(campaign), [1])
-      assert.strictEqual((yield* again(campaign)).revision, 2)
+      assert.strictEqual((yield* readAgain(campaign)).revision, 2)
       const first = (name: string | null) =>
         Effect.map(store.firstRows(campaign.id, name, ["x", "y", "z"]), (rows) =>
           [...rows].toSorted(),
@@ -278,7 +278,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       ])
       assert.deepStrictEqual(yield* upload(campaign, 4, 1, true), appended)
       assert.deepStrictEqual(yield* found(campaign), [1, 2, 3, 4])
-      assert.strictEqual((yield* again(campaign)).revision, 3)
+      assert.strictEqual((yield* readAgain(campaign)).revision, 3)
       assert.deepStrictEqual(yield* first(null), [
         ["x", 1],
         ["y", 2],
@@ -327,7 +327,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       assert.strictEqual(yield* store.clearRows(campaign.id, 2), 3)
       assert.deepStrictEqual(yield* getCounts(campaign), {})
       assert.deepStrictEqual(yield* upload(campaign, 6, 1), broken("campaign"))
-      assert.strictEqual((yield* again(campaign)).revision, 3)
+      assert.strictEqual((yield* readAgain(campaign)).revision, 3)
       assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), appended)
       const running = yield* aRunning(id, [aRow(1)])
       assert.isNull(yield* store.clearRows(running.id, running.revision))
@@ -365,7 +365,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       const campaign = yield* aCampaign(workspace.id)
       const other = yield* aCampaign(workspace.id)
       for (const one of [campaign, other]) yield* append(one, someRows(1, 3))
-      yield* moved(yield* again(campaign), {}, { isRemoved: true })
+      yield* moved(yield* readAgain(campaign), {}, { isRemoved: true })
       yield* store.forget(noon)
       assert.isNull(yield* store.created(campaign.id))
       assert.deepStrictEqual(yield* getRows(campaign), [])

@@ -8,7 +8,7 @@ import type { Campaign, Message, MessageId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   aCampaign,
-  again,
+  readAgain,
   append,
   aRefusal,
   aRefusedRow,
@@ -143,7 +143,7 @@ const takingOn: Topic = (it, options) => {
         queued: 2,
         refused: 1,
       })
-      assert.strictEqual((yield* again(campaign)).revision, campaign.revision)
+      assert.strictEqual((yield* readAgain(campaign)).revision, campaign.revision)
       assert.deepStrictEqual(yield* found(campaign, { phone: at(rows, 1).phone }), [2])
     }),
   )
@@ -432,10 +432,10 @@ const holding: Topic = (it) => {
       const messages = yield* took(campaign, number, [1])
       const to = { state: "paused", stateReason: "requested", isHolding: true } as const
       assert.isFalse(yield* moved({ ...campaign, revision: 1 }, to, { messages: "hold" }))
-      assert.strictEqual((yield* again(campaign)).state, "running")
+      assert.strictEqual((yield* readAgain(campaign)).state, "running")
       assert.strictEqual((yield* claimOne(number)).message.id, only(messages).id)
       assert.isTrue(yield* moved(campaign, to))
-      assert.deepStrictEqual(yield* again(campaign), {
+      assert.deepStrictEqual(yield* readAgain(campaign), {
         ...campaign,
         ...to,
         revision: campaign.revision + 1,
@@ -546,7 +546,7 @@ const looking: Topic = (it) => {
       assert.deepStrictEqual(yield* listDue(all), [third, first, second])
       yield* took(at(all, 2), number, [1], {}, { next: { lookAt: noon + hour, awaits: [] } })
       assert.deepStrictEqual(yield* listDue(all), [first, second])
-      assert.strictEqual((yield* again(at(all, 2))).lookAt, noon + hour)
+      assert.strictEqual((yield* readAgain(at(all, 2))).lookAt, noon + hour)
     }),
   )
 
@@ -571,14 +571,14 @@ const looking: Topic = (it) => {
       ]
       for (const make of changes) {
         yield* putOff(running, {}, noon + hour)
-        assert.isNull((yield* again(running)).lookAt)
+        assert.isNull((yield* readAgain(running)).lookAt)
         yield* make
         // A look that was under way, and has read what was before.
         yield* putOff(running, {}, noon + minute)
-        assert.strictEqual((yield* again(running)).lookAt, noon + minute)
-        assert.strictEqual((yield* again(running)).revision, running.revision)
+        assert.strictEqual((yield* readAgain(running)).lookAt, noon + minute)
+        assert.strictEqual((yield* readAgain(running)).revision, running.revision)
       }
-      assert.isNull((yield* again(scheduled)).lookAt)
+      assert.isNull((yield* readAgain(scheduled)).lookAt)
     }),
   )
 

@@ -7,7 +7,6 @@ import { idsSkipped, maximumInterruptions, Store } from "@messaging-service/core
 import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
-  again as anew,
   aRow,
   aRunning,
   moved,
@@ -15,6 +14,7 @@ import {
   resume,
   someRows,
   took,
+  readAgain,
   readWaiting,
 } from "../Campaigning.ts"
 import { ids, only, present } from "../Expect.ts"
@@ -238,17 +238,17 @@ export const restores: Topic = (it) => {
       } as const
       for (const campaign of [...before.slice(0, 2), paused]) {
         const revision = campaign.revision + 1
-        assert.deepStrictEqual(yield* anew(campaign), { ...campaign, ...restored, revision })
+        assert.deepStrictEqual(yield* readAgain(campaign), { ...campaign, ...restored, revision })
       }
       for (const campaign of before.slice(2)) {
-        assert.deepStrictEqual(yield* anew(campaign), campaign)
+        assert.deepStrictEqual(yield* readAgain(campaign), campaign)
       }
       const counts = yield* store.heldCounts
       assert.deepStrictEqual(
         counts.find(({ workspaceId }) => workspaceId === workspace.id),
         { workspaceId: workspace.id, messages: 0, reminders: 0, campaigns: 3 },
       )
-      yield* moved(yield* anew(paused), { state: "running", asksFromRow: false })
+      yield* moved(yield* readAgain(paused), { state: "running", asksFromRow: false })
       const after = yield* store.heldCounts
       assert.strictEqual(
         after.find(({ workspaceId }) => workspaceId === workspace.id)?.campaigns,
@@ -274,7 +274,7 @@ export const restores: Topic = (it) => {
       assert.strictEqual((yield* count).planned, 2)
       yield* store.releaseHeld([other], noon + 1)
       assert.strictEqual((yield* count).planned, 3)
-      yield* resume(yield* anew(campaign), noon + 1)
+      yield* resume(yield* readAgain(campaign), noon + 1)
       assert.strictEqual((yield* count).planned, 3)
       for (const message of [...messages, other]) {
         assert.strictEqual((yield* sendNext(number, noon + 1)).id, message.id)
