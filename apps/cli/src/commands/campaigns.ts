@@ -1,5 +1,6 @@
 /** Campaigns: one message for each row of a file. */
 import { basename } from "node:path"
+import { campaignStates, rowStatuses } from "@messaging-service/core"
 import type { Campaign, CampaignRow, OperatorClient } from "@messaging-service/client"
 import {
   any,
@@ -50,21 +51,6 @@ const rowColumns = [
   "text",
 ] as const
 
-const states = ["draft", "scheduled", "running", "paused", "done", "stopped"] as const
-
-const statuses = [
-  "pending",
-  "refused",
-  "skipped",
-  "queued",
-  "sent",
-  "delivered",
-  "read",
-  "failed",
-  "cancelled",
-  "expired",
-] as const
-
 const campaign = { id: once(id("campaign")) }
 
 const target = {
@@ -72,7 +58,7 @@ const target = {
   mode: maybe(choice(["live", "test"], "Acts as a live or a test key. Default: live.")),
 }
 
-const status = any(choice(statuses, "Only those."))
+const status = any(choice(rowStatuses, "Only those."))
 
 /** A command that moves campaigns to another state. */
 const moves = (name: "start" | "pause" | "stop", summary: string, about?: string) =>
@@ -177,7 +163,7 @@ export const campaignCommands = [
     name: "campaigns list",
     as: "operator",
     summary: "Lists campaigns, newest first.",
-    options: { ...target, state: any(choice(states, "Only those.")), ...limit },
+    options: { ...target, state: any(choice(campaignStates, "Only those.")), ...limit },
     run: ({ mode, state, workspace: inside, ...args }, { operator, output }) =>
       listed(args, output, columns, (page) =>
         operator().campaigns.list(inside, { ...page, ...toFields({ mode, state }) }),
