@@ -21,7 +21,18 @@ export default defineConfig({
   lang: "en",
   // Links to the page of the interface, which is no page of the generator's.
   ignoreDeadLinks: [/\/http\/(?:index)?$/],
-  markdown: { anchor: { slugify: toSlug }, languageAlias: { promql: "txt" } },
+  markdown: {
+    anchor: { slugify: toSlug },
+    languageAlias: { promql: "txt" },
+    // Vue would take two braces in code for an expression.
+    config: ({ core }) =>
+      core.ruler.push("verbatimCode", ({ tokens }) => {
+        for (const { children } of tokens) {
+          for (const token of children ?? [])
+            if (token.type === "code_inline") token.attrSet("v-pre", "")
+        }
+      }),
+  },
   themeConfig: {
     search: { provider: "local" },
     outline: { level: [2, 3] },
