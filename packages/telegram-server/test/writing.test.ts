@@ -83,6 +83,10 @@ it.effect("a text without its people's data arrives too", () =>
       [2, "Short"],
       [3, "In the group"],
     ])
+    // The client asks who a stranger is, and gets the message with the answer.
+    yield* server.person("+4915550000004")
+    yield* server.write("+4915550000004", sender, "From a stranger", "short")
+    assert.deepStrictEqual(yield* takeTexts(updates, 1), [[4, "From a stranger"]])
   }),
 )
 
