@@ -167,12 +167,6 @@ const newMessage = createRoute({
   component: lazyPage(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
 })
 
-const fromFile = createRoute({
-  getParentRoute: () => inside,
-  path: "/w/$workspaceId/messages/file",
-  component: lazyPage(() => import("./file/FromFilePage.tsx"), "FromFilePage"),
-})
-
 const campaigns = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/campaigns",
@@ -350,7 +344,6 @@ const tree = root.addChildren([
     overview,
     messages,
     newMessage,
-    fromFile,
     campaigns,
     newCampaign,
     campaign,

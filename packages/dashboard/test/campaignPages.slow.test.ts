@@ -5,8 +5,10 @@ import { assert, describe, it } from "vitest"
 import {
   assertCount,
   assertEventually,
+  barriers,
   goTo,
   loseAnswer,
+  overflows,
   setUpDashboard,
   unique,
 } from "./browserPages.ts"
@@ -315,4 +317,56 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
       assert.deepInclude((await find(name))?.rows, { skipped: 2, pending: 1 })
       await dashboard.operate("DELETE", `${path}/${id}`)
     }))
+
+  it.each([1280, 360])("has no barrier that a machine can find, and fits, %i wide", (width) =>
+    onPage(
+      "/w/1/campaigns/new",
+      async (page) => {
+        await pace(20_000)
+        const found: Array<string> = []
+        const check = async (name: string) => {
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme })
+            for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`)
+          }
+          if (await overflows(page)) found.push(`${name}: wider than the window`)
+        }
+        const name = `${unique("Wide")} ${"<b>long</b>".repeat(6)}`
+        await chooseFile(page, guests(false))
+        await fill(page, name, "Your table: {table}")
+        await page.getByText("Numbers and times").click()
+        await page.getByLabel("Send only at these hours").check()
+        await page.getByText("Phones, repeats and limits").click()
+        await check("new")
+        await page.getByLabel("Send only at these hours").uncheck()
+        await press(page, "Check the rows")
+        await page.getByText("No value in the column table").waitFor()
+        await page.getByText("It would be done about").waitFor()
+        await check("draft")
+        await press(page, "Start")
+        await page
+          .getByRole("dialog")
+          .getByText(/^Sends 48 messages/)
+          .waitFor()
+        await check("start")
+        await confirm(page, "Start")
+        await page.getByText("It is sending.").waitFor()
+        await check("running")
+        await press(page, "Pause")
+        await page.getByText("A user paused it.").waitFor()
+        await check("paused")
+        await page.getByRole("link", { name: "Edit", exact: true }).click()
+        await page.getByLabel("Expires at").waitFor()
+        await check("edit")
+        await goTo(page, dashboard, "/w/1/campaigns")
+        await page.getByRole("link", { name }).waitFor()
+        await check("list")
+        await goTo(page, dashboard, "/w/1/campaigns?mode=test")
+        await page.getByText("No test campaign yet").waitFor()
+        await check("empty")
+        assert.deepStrictEqual(found, [])
+      },
+      { width },
+    ),
+  )
 })

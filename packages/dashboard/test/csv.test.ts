@@ -1,13 +1,10 @@
-/** Comma-separated values as spreadsheets write them. */
+/** Comma-separated values as spreadsheets write them, and what a page finds in their first lines. */
 import { assert, describe, it } from "vitest"
-import { parseCsv } from "../pages/file/csv.ts"
-import { workAtOnce } from "../pages/file/turns.ts"
-
-const texts = (source: string) => workAtOnce(parseCsv(source)).rows.map(({ cells }) => cells)
+import { decodeText, findColumns, parseCsv } from "../pages/ui/csv.ts"
 
 describe("a CSV file", () => {
   it("keeps quoted separators, quotes and ends of line", () => {
-    assert.deepStrictEqual(texts('a,b\r\n"1,5","say ""hi""\nthere"\r\n'), [
+    assert.deepStrictEqual(parseCsv('a,b\r\n"1,5","say ""hi""\nthere"\r\n'), [
       ["a", "b"],
       ["1,5", 'say "hi"\nthere'],
     ])
@@ -15,42 +12,27 @@ describe("a CSV file", () => {
 
   it("may begin with a mark and use semicolons, tabs or bars", () => {
     for (const separator of [",", ";", "\t", "|"])
-      assert.deepStrictEqual(texts(`\uFEFFa${separator}"x,y"\n1${separator}2`), [
+      assert.deepStrictEqual(parseCsv(`\uFEFFa${separator}"x,y"\n1${separator}2`), [
         ["a", "x,y"],
         ["1", "2"],
       ])
-    assert.deepStrictEqual(texts("sep=;\r\na;b,c,d\r\n"), [["a", "b,c,d"]])
+    assert.deepStrictEqual(parseCsv("sep=;\r\na;b,c,d\r\n"), [["a", "b,c,d"]])
   })
 
   it("ends lines as any system does, and has no empty ones", () => {
     for (const end of ["\n", "\r\n", "\r"])
-      assert.deepStrictEqual(texts(["a,b", "", "1,", ",", "2,3", ""].join(end)), [
+      assert.deepStrictEqual(parseCsv(["a,b", "", "1,", ",", "2,3", ""].join(end)), [
         ["a", "b"],
         ["1", ""],
         ["2", "3"],
       ])
   })
 
-  it("takes a quote within a cell as it is", () => {
-    assert.deepStrictEqual(texts('5" pipe,x'), [['5" pipe', "x"]])
-  })
-
-  it("names the line on which every row begins, also after cells of several lines", () => {
-    const { rows } = workAtOnce(parseCsv('a,b\n"x\r\ny",2\n3,"4"'))
-    assert.deepStrictEqual(
-      rows.map(({ line }) => line),
-      [1, 2, 4],
-    )
-  })
-
-  it("says where a quote does not end, and where text follows one", () => {
-    assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n1,"open\n2,3')).problems, [
-      { code: "unclosed_quote", line: 2, column: 2 },
-    ])
-    assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n"1"x,"3\n4"y\n"5" 6\n')).problems, [
-      { code: "text_after_quote", line: 2, column: 1 },
-      { code: "text_after_quote", line: 2, column: 2 },
-      { code: "text_after_quote", line: 4, column: 1 },
+  it("takes a quote within a cell as it is, and a cell that does not end to the end", () => {
+    assert.deepStrictEqual(parseCsv('5" pipe,x'), [['5" pipe', "x"]])
+    assert.deepStrictEqual(parseCsv('a,b\n1,"open\n2,3'), [
+      ["a", "b"],
+      ["1", "open\n2,3"],
     ])
   })
 
@@ -70,7 +52,23 @@ describe("a CSV file", () => {
       )
       const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
       const source = rows.map((row) => row.map(quoted).join(",")).join("\r\n")
-      assert.deepStrictEqual(texts(source), rows)
+      assert.deepStrictEqual(parseCsv(source), rows)
     }
+  })
+
+  it("is text in UTF-8, or in UTF-16 with its mark", () => {
+    assert.strictEqual(decodeText(new TextEncoder().encode("phone,name")), "phone,name")
+    assert.strictEqual(decodeText(Uint8Array.of(0xff, 0xfe, 0x61, 0)), "a")
+    assert.isUndefined(decodeText(Uint8Array.of(0x61, 0xff)))
+  })
+
+  it.each([
+    ["a name", "name,Phone\nAda,+15550001234", 1, true],
+    ["the first values", "who,where\nAda,+1 555 000 1234", 1, true],
+    ["values alone", "Ada,+15550001234", 1, false],
+    ["nothing", "who,where\nAda,here", 0, true],
+  ])("finds the column of the recipients by %s", (_, text, recipients, hasHeader) => {
+    const found = findColumns(parseCsv(text))
+    assert.deepInclude(found, { recipients, hasHeader })
   })
 })

@@ -10,14 +10,14 @@ describe("the palette", () => {
     { name: "New message" },
     { name: "New reminder" },
     { name: "Renewals" },
-    { name: "Send from a file" },
+    { name: "Upload a file" },
   ]
   const found = (letters: string) => findByLabels(items, letters).map(({ name }) => name)
 
   it.each([
     ["new", ["New message", "New reminder", "Renewals"]],
     ["mess new", ["New message"]],
-    ["from a file", ["Send from a file"]],
+    ["a file", ["Upload a file"]],
     ["theme", ["Change between light and dark"]],
     ["add a web", ["Webhooks"]],
     ["hook", ["Webhooks"]],

@@ -44,31 +44,37 @@ export const screens: ReadonlyArray<Screen> = [
   },
   { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No message matches") },
   { name: "message-new", path: "/w/1/messages/new", ready: form("as the recipient sees it") },
-  { name: "file", path: "/w/1/messages/file", ready: text("Up to 10,000 rows") },
+  { name: "campaigns", path: "/w/1/campaigns", ready: text("Spring <b>hours</b>") },
+  { name: "campaign-new", path: "/w/1/campaigns/new", ready: text("Numbers and times") },
   {
-    name: "file-checked",
+    name: "campaign-new-filled",
     path: null,
     ready: async (page) => {
-      await page.getByLabel("CSV file").setInputFiles({
-        name: "guests.csv",
-        mimeType: "text/csv",
-        buffer: Buffer.from(
-          "phone,name\n+15550100201,Ada\n+15550100202,<b>Bob</b>\n0155,Eve\n+15550100201,Ada again\n",
-        ),
-      })
+      await page
+        .getByLabel("CSV file", { exact: true })
+        .last()
+        .setInputFiles({
+          name: "guests.csv",
+          mimeType: "text/csv",
+          buffer: Buffer.from(
+            "phone,name\n+15550100201,Ada\n+15550100202,<b>Bob</b>\n0155,Eve\n+15550100203,\n",
+          ),
+        })
       await page.getByLabel("Text", { exact: true }).fill("*Hello* {name}, your table is ready")
-      await text("Line 5")(page)
+      await page.getByText("Numbers and times").click()
+      await page.getByLabel("Send only at these hours").check()
+      await page.getByText("Phones, repeats and limits").click()
+      await text("Insert")(page)
     },
   },
   {
-    name: "file-sending",
+    name: "campaign-draft",
     path: null,
-    ready: async (page) => {
-      await page.getByLabel("Leave out 1 row with errors").check()
-      await page.getByLabel("Test: accept and report it, but send nothing").check()
-      await press("Send 2 messages", "2 of 2")(page)
-    },
+    ready: press("Check the rows", "No value in the column name"),
   },
+  { name: "campaign-start", path: null, ready: press("Start", "Sends 2 messages") },
+  { name: "campaign", path: "/w/1/campaigns/1", ready: text("A user paused it.") },
+  { name: "campaign-edit", path: "/w/1/campaigns/1/edit", ready: text("Time zone") },
   { name: "media", path: "/w/1/media", ready: text("table.png") },
   {
     name: "media-details",
@@ -161,6 +167,29 @@ const startReceiver = async () => {
   }
 }
 
+/** A campaign that was paused before its time. */
+const makeCampaign = async (operate: TestDashboard["operate"]) => {
+  const path = "/admin/v1/workspaces/1/campaigns"
+  await operate("POST", path, {
+    name: "Spring <b>hours</b>",
+    text: "Hello {name}, we open at 8.",
+    timezone: "Europe/Berlin",
+    hours: { from: "00:00", until: "24:00" },
+    send_at: new Date(Date.now() + 864_000_000).toISOString(),
+  })
+  await operate("POST", `${path}/1/rows`, {
+    rows: [
+      ...Array.from({ length: 60 }, (_, index) => ({
+        to: { phone: `+1555011${1001 + index}` },
+        values: { name: `Guest ${index}` },
+      })),
+      { to: { phone: "0155" }, values: { name: "<img src=x>" } },
+    ],
+  })
+  await operate("POST", `${path}/1/start`)
+  await operate("POST", `${path}/1/pause`)
+}
+
 /** Fills the workspace of the example, so that no screen is empty. Returns what ends it. */
 export const fillWorkspace = async ({
   request,
@@ -193,6 +222,7 @@ export const fillWorkspace = async ({
     schedule: { cron: "30 2 28 3 *", timezone: "Europe/Berlin" },
   })
   await operate("POST", "/admin/v1/workspaces/1/reminders/1/run")
+  await makeCampaign(operate)
   await operate("POST", "/admin/v1/simulator/settle")
   return receiver.close
 }

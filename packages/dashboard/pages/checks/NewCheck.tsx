@@ -4,23 +4,26 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { NumberCheck } from "@messaging-service/client"
 import { Refused, call, newKey } from "../api/call.ts"
-import { phonePattern } from "../file/plan.ts"
-import { openFile } from "../file/sheet.ts"
 import { FromField } from "../messages/FromField.tsx"
+import { decodeText, findColumns, parseCsv } from "../ui/csv.ts"
 import { FormDialog } from "../ui/Dialog.tsx"
 import { FileField, TextArea, fieldProblem, formText } from "../ui/forms.tsx"
-import { requestParts, partMax, partsFor, phonesIn } from "./parts.ts"
+import { phonePattern, requestParts, partMax, partsFor, phonesIn } from "./parts.ts"
 import type { Part, PhoneLine, RequestedCheck } from "./parts.ts"
 import { checksLabels, newCheckLabels as labels } from "./words.ts"
 
 const phonesMax = 10_000
+const fileBytesMax = 10 * 1024 * 1024
 
 /** Null for a file that cannot be read. */
 const getPhones = async (file: File): Promise<ReadonlyArray<string> | null> => {
-  const opened = await openFile(file)
-  if ("problems" in opened) return null
-  const { recipients, rows } = opened.sheet
-  return rows.map(({ cells }) => cells[recipients] ?? "")
+  if (file.size > fileBytesMax) return null
+  const text = decodeText(new Uint8Array(await file.arrayBuffer()))
+  if (text === undefined || text.includes("\0")) return null
+  const rows = parseCsv(text)
+  const { hasHeader, recipients } = findColumns(rows)
+  const phones = rows.slice(hasHeader ? 1 : 0).map((cells) => cells[recipients] ?? "")
+  return phones.length === 0 ? null : phones
 }
 
 /** Starts the checks one after the other; a try after a failure starts none twice. */

@@ -1,6 +1,9 @@
 /** Phones as requests of at most 1,000 each, of which none asks again for what another try asked. */
 import type { NumberCheck } from "@messaging-service/client"
 
+/** As the service spells them (contract: Recipients); which calling codes there are, it knows alone. */
+export const phonePattern = /^\+[1-9]\d{6,14}$/
+
 export interface PhoneLine {
   readonly phone: string
   /** Of the text, from 1. */

@@ -9,6 +9,7 @@ import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
 import { Button, Empty, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import { buttonNames } from "../ui/words.ts"
 import { CancelChosen, CancelMatching } from "./CancelMessages.tsx"
 import { MessageFilters } from "./MessageFilters.tsx"
 import { MessagePanel } from "./MessagePanel.tsx"
@@ -167,11 +168,11 @@ const Looked = ({ until }: { until: string | null | undefined }) =>
 const Ways = ({ workspaceId }: { workspaceId: string }) => (
   <>
     <Link
-      to="/w/$workspaceId/messages/file"
+      to="/w/$workspaceId/campaigns/new"
       params={{ workspaceId }}
       className="control hover:bg-sunken"
     >
-      {labels.fromFile}
+      {buttonNames.newCampaign}
     </Link>
     <Link
       to="/w/$workspaceId/messages/new"

@@ -6,7 +6,6 @@ import type { TimelineEntry } from "./timeline.ts"
 export const messagesLabels = {
   title: "Messages",
   all: "All messages",
-  fromFile: "From a file",
   caption: "Messages, newest first",
   choose: "Choose",
   chooseMessage: (id: number) => `Choose message ${id}`,

@@ -18,8 +18,6 @@ import { useServiceTime } from "../api/serviceTime.ts"
 import { useSessionHasEnded } from "../api/session.ts"
 import { NowherePage } from "../entrance/NowherePage.tsx"
 import { SignedOut } from "../entrance/SignInPage.tsx"
-import { FileBars } from "../file/FileBars.tsx"
-import { dropRuns } from "../file/fileRuns.ts"
 import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
 import { Icon } from "./Icon.tsx"
@@ -102,7 +100,6 @@ const Surroundings = ({
       />
       <div id="content" tabIndex={-1} className="min-w-0 outline-none">
         {isOperator && <HeldBar />}
-        <FileBars />
         {workspace?.account_disabled === true && <DisabledBar isOperator={isOperator} />}
         <Outlet />
       </div>
@@ -144,7 +141,6 @@ const useSignOut = (): SignOut => {
   const { isPending, mutate } = useMutation({
     mutationFn: () => call("DELETE /admin/v1/session", {}),
     onSettled: () => {
-      dropRuns()
       client.clear()
       router.history.push(`${base}sign-in`)
     },

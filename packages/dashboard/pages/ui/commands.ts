@@ -27,7 +27,6 @@ type GoTo = (
   to:
     | WorkspacePage["to"]
     | "/w/$workspaceId/messages/new"
-    | "/w/$workspaceId/messages/file"
     | "/w/$workspaceId/campaigns/new"
     | "/w/$workspaceId/reminders/new",
   search?: { readonly find?: string; readonly open?: number },
@@ -41,12 +40,6 @@ const ofSending = (goTo: GoTo): ReadonlyArray<Command> => [
     group: groups.action,
     keys: "c",
     act: () => goTo("/w/$workspaceId/messages/new"),
-  },
-  {
-    name: labels.sendFile,
-    icon: "file",
-    group: groups.action,
-    act: () => goTo("/w/$workspaceId/messages/file"),
   },
   {
     name: buttonNames.newCampaign,

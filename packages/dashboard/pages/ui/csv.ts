@@ -90,6 +90,16 @@ export const findColumns = ([head = [], next = []]: ReadonlyArray<Cells>) => {
 /** Whether the file begins with the mark of UTF-16, which spreadsheets write as "Unicode text". */
 const isUtf16 = ([first, second]: Uint8Array): boolean => first === 0xff && second === 0xfe
 
+/** Undefined for bytes that are no text. */
+export const decodeText = (bytes: Uint8Array): string | undefined => {
+  try {
+    const encoding = isUtf16(bytes) ? "utf-16le" : "utf-8"
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /** The file in UTF-8: the same one unless it begins with the mark of UTF-16. */
 export const toUtf8 = async (file: File): Promise<File> => {
   if (!isUtf16(new Uint8Array(await file.slice(0, 2).arrayBuffer()))) return file

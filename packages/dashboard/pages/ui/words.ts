@@ -60,16 +60,10 @@ export const shellLabels = {
   disabled: "This workspace is disabled: nothing is sent, and what waits keeps waiting.",
   disabledForOperators:
     "This workspace is disabled: nothing is sent, and what waits keeps waiting. Its settings enable it again.",
-  sendingFile: (done: number, all: number) =>
-    `A file is being sent: ${done.toLocaleString()} of ${all.toLocaleString()}. Keep this tab open.`,
-  stoppedFile: (done: number, all: number) =>
-    `A file was not sent to its end: ${done.toLocaleString()} of ${all.toLocaleString()}.`,
-  showFile: "Show",
   movedOn: (span: string) => `moved on by ${span}`,
   showNews: "show news as they happen",
   holdStill: "hold the page still",
   groups: { page: "Page", action: "Action", find: "Find", open: "Open" },
-  sendFile: "Send from a file",
   changeTheme: "Theme: light or dark",
   showKeys: "Keyboard shortcuts",
   messagesTo: (phone: string) => `Messages to ${phone}`,
