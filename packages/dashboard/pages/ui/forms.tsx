@@ -141,7 +141,7 @@ export const CheckField = ({
       className="mt-0.5 size-4 shrink-0 cursor-pointer accent-accent"
     />
     <span className="min-w-0">
-      <span className="block font-medium">{label}</span>
+      <span className="block font-medium break-words">{label}</span>
       {about && <span className="block text-xs text-soft">{about}</span>}
     </span>
   </label>
