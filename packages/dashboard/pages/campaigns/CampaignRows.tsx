@@ -147,7 +147,11 @@ const toColumns = (id: number, mode: ModeSearch["mode"]): Columns<CampaignRow & 
     name: labels.to,
     cell: (row) => (
       <>
-        <span className={mono}>{toRecipient(row)}</span>
+        <span
+          className={`${mono} max-md:tracking-tighter max-md:break-all max-md:whitespace-normal`}
+        >
+          {toRecipient(row)}
+        </span>
         <span className="block text-2xs whitespace-normal text-faint md:hidden">
           {labels.rowAndLine(row.row, row.line)}
         </span>
