@@ -14,7 +14,12 @@ import type { BrowserSession } from "@messaging-service/client"
 import { base } from "./api/base.ts"
 import { call } from "./api/call.ts"
 import { loadSession } from "./api/session.ts"
-import { parseCampaignsSearch, parseMode, parseRowsSearch } from "./campaigns/campaignSearch.ts"
+import {
+  parseCampaignsSearch,
+  parseEditSearch,
+  parseMode,
+  parseRowsSearch,
+} from "./campaigns/campaignSearch.ts"
 import { isResultStatus } from "./checks/resultStatus.ts"
 import type { ResultStatus } from "./checks/resultStatus.ts"
 import { NowherePage } from "./entrance/NowherePage.tsx"
@@ -191,7 +196,7 @@ const campaign = createRoute({
 const editCampaign = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/campaigns/$campaignId/edit",
-  validateSearch: parseMode,
+  validateSearch: parseEditSearch,
   component: lazyPage(() => import("./campaigns/EditCampaignPage.tsx"), "EditCampaignPage"),
 })
 

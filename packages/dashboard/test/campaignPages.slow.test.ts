@@ -109,7 +109,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
       await page.getByText("The service accepted the message.").waitFor()
 
       await page.getByRole("link", { name: "Upload the file again" }).click()
-      await page.getByLabel("Upload them again").check()
+      assert.isTrue(await page.getByLabel("Upload them again").isChecked())
       await chooseFile(page, guests(true))
       await press(page, "Save")
       await page.getByText("Message 1 of 50").waitFor()

@@ -8,6 +8,7 @@ import { Confirm, ConfirmCall, FormDialog } from "../ui/Dialog.tsx"
 import { formText } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import type { EditSearch } from "./campaignSearch.ts"
 import { useNumberNames } from "./parts.tsx"
 import { hasEnded, isActive } from "./useCampaign.ts"
 import type { CampaignPath } from "./useCampaign.ts"
@@ -65,12 +66,13 @@ export const Actions = ({ campaign, path }: ActionProps) => {
 export const EditLink = ({
   campaign: { mode },
   path,
+  rows,
   text = labels.edit,
-}: ActionProps & { text?: string }) => (
+}: ActionProps & EditSearch & { text?: string }) => (
   <Link
     to="/w/$workspaceId/campaigns/$campaignId/edit"
     params={{ workspaceId: String(path.id), campaignId: String(path.campaign_id) }}
-    search={mode === "test" ? { mode } : {}}
+    search={{ ...(mode === "test" ? { mode } : {}), rows }}
     className="control hover:bg-sunken"
   >
     {text}

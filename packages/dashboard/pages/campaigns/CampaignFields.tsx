@@ -24,6 +24,8 @@ interface FieldsProps {
   /** Null for a new one. */
   readonly campaign: Campaign | null
   readonly mode: FilledCampaign["mode"]
+  /** The user comes to give a draft other rows. */
+  readonly isReplacing: boolean
   readonly action: string
   readonly isBusy: boolean
   readonly error: Error | null
@@ -41,12 +43,15 @@ interface PartProps {
 }
 
 export const CampaignFields = (props: FieldsProps) => {
-  const { action, campaign, changed, children, error, id, isBusy, mode, submit } = props
+  const { action, campaign, changed, children, error, id, isBusy, isReplacing, mode, submit } =
+    props
   const total = campaign?.rows.total ?? 0
   const [name, setName] = useState(campaign?.name ?? "")
   const [text, setText] = useState(campaign?.text ?? "")
   const [attachment, setAttachment] = useState(() => toAttachment(campaign?.media ?? null))
-  const [rows, setRows] = useState<RowsChoice>(total > 0 ? { ...noRows, how: "keep" } : noRows)
+  const [rows, setRows] = useState<RowsChoice>(
+    total > 0 && !isReplacing ? { ...noRows, how: "keep" } : noRows,
+  )
   const isDraft = campaign === null || campaign.state === "draft"
   const part = { id, campaign, error, isLocked: rows.how !== "replace" }
   const choose = (next: RowsChoice) => {

@@ -52,10 +52,10 @@ export const DraftCheck = ({ campaign, path }: DraftProps) => {
           </dl>
           {refused > 0 && (
             <div className="flex flex-col items-start gap-2 rounded-lg bg-amber-wash px-3.5 py-3 text-sm text-amber">
-              <p>{labels.mend}</p>
+              <p>{pending === 0 ? labels.mendAll : labels.mend}</p>
               {campaign.default_country_code === null && <p>{labels.countryCode}</p>}
               <span className="text-ink">
-                <EditLink path={path} campaign={campaign} text={labels.upload} />
+                <EditLink path={path} campaign={campaign} rows="replace" text={labels.upload} />
               </span>
             </div>
           )}

@@ -47,7 +47,7 @@ export const NewCampaignPage = () => {
 
 export const EditCampaignPage = () => {
   const { campaignId, workspaceId } = editRoute.useParams()
-  const search = editRoute.useSearch()
+  const { rows, ...search } = editRoute.useSearch()
   const path = { id: Number(workspaceId), campaign_id: Number(campaignId) }
   const campaign = useCampaign(path, search.mode)
   const name = campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)
@@ -70,6 +70,7 @@ export const EditCampaignPage = () => {
             id={path.id}
             campaign={data}
             mode={data.mode}
+            isReplacing={rows === "replace" && data.state === "draft"}
             action={labels.save}
           />
         )}
@@ -83,11 +84,13 @@ const CampaignForm = ({
   campaign,
   children,
   id,
+  isReplacing = false,
   mode,
 }: {
   id: number
   campaign: Campaign | null
   mode: FilledCampaign["mode"]
+  isReplacing?: boolean
   action: string
   children?: ReactNode
 }) => {
@@ -123,6 +126,7 @@ const CampaignForm = ({
       id={id}
       campaign={campaign}
       mode={mode}
+      isReplacing={isReplacing}
       action={share === null || share === 1 ? action : labels.uploading(share)}
       isBusy={isPending}
       error={error}

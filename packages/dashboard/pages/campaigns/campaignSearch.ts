@@ -37,6 +37,11 @@ export interface CampaignsSearch extends TrailSearch, ModeSearch {
   readonly state?: CampaignState | undefined
 }
 
+export interface EditSearch extends ModeSearch {
+  /** A user who comes to upload the rows again has chosen that already. */
+  readonly rows?: "replace" | undefined
+}
+
 export interface RowsSearch extends TrailSearch, ModeSearch {
   /** Left out: those that cannot be sent of a draft, else all. */
   readonly status?: RowStatus | "all" | undefined
@@ -47,6 +52,11 @@ export interface RowsSearch extends TrailSearch, ModeSearch {
 
 export const parseMode = ({ mode }: Record<string, unknown>): ModeSearch =>
   mode === "test" ? { mode } : {}
+
+export const parseEditSearch = ({ rows, ...raw }: Record<string, unknown>): EditSearch => ({
+  ...parseMode(raw),
+  ...(rows === "replace" ? { rows } : {}),
+})
 
 export const parseCampaignsSearch = (raw: Record<string, unknown>): CampaignsSearch => {
   const state = campaignStates.find((one) => one === raw["state"])

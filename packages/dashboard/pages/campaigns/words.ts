@@ -180,6 +180,7 @@ export const checkLabels = {
   allowance: "Left of the plan",
   unlimited: "unlimited",
   mend: "Mend the file and upload it again, or start without these rows.",
+  mendAll: "No row can be sent yet. Correct the text or the file, and upload the file again.",
   /** Phones without + are the usual reason. */
   countryCode:
     "For phones without +, edit the campaign and give the country code, then upload the file again.",

@@ -58,7 +58,8 @@ const Field = ({ about, children, label, problem }: FieldProps) => {
 /** React's types give every element an `about` of its own, which is a text. */
 type Attributes<Of> = Omit<Of, "about">
 
-const input = "control w-full min-w-0 justify-start font-normal aria-invalid:border-red"
+const input =
+  "control w-full min-w-0 justify-start font-normal disabled:bg-sunken disabled:text-soft aria-invalid:border-red"
 
 export const TextField = ({
   about,
@@ -101,7 +102,7 @@ export const TextArea = ({
       <textarea
         {...attributes}
         {...ids}
-        className="w-full min-w-0 rounded-md border border-edge bg-surface px-2.5 py-1.5 text-sm aria-invalid:border-red"
+        className="w-full min-w-0 rounded-md border border-edge bg-surface px-2.5 py-1.5 text-sm disabled:bg-sunken disabled:text-soft aria-invalid:border-red"
       />
     )}
   </Field>
