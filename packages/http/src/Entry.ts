@@ -24,7 +24,7 @@ import type {
   Operation,
   Refused,
 } from "./openapi/Operation.ts"
-import type { InJson, Unnamed } from "./JsonNames.ts"
+import type { InJson } from "./JsonNames.ts"
 import { routeFinder } from "./RouteTable.ts"
 import type { Route } from "./RouteTable.ts"
 import type { JsonValue } from "./StrictJson.ts"
@@ -68,17 +68,15 @@ type Names<A> = A extends undefined
  * A schema with exactly the fields of the command; any schema where the command is `JsonValue`.
  * JSON fields have the command's types; query fields are text.
  */
-type Tied<S extends Schema.Top, Command, Held = Command> = [Unnamed<S["Encoded"]>] extends [never]
-  ? [JsonValue] extends [Command]
+type Tied<S extends Schema.Top, Command, Held = Command> = [JsonValue] extends [Command]
+  ? S
+  : [Names<S["Encoded"]>, Names<Command>, Held] extends [
+        Names<Command>,
+        Names<S["Encoded"]>,
+        Command,
+      ]
     ? S
-    : [Names<S["Encoded"]>, Names<Command>, Held] extends [
-          Names<Command>,
-          Names<S["Encoded"]>,
-          Command,
-        ]
-      ? S
-      : "the schema's fields are not those of the command"
-  : `JsonNames.ts lacks ${Unnamed<S["Encoded"]> & string}`
+    : "the schema's fields are not those of the command"
 
 /** Reads the query's parameters as that command, which the core checks. */
 export const query =

@@ -1,54 +1,16 @@
 /**
- * How JSON spells the names of commands and of refusals' details: the one place that knows both
- * spellings. Bodies and queries are read through it, refusals are written through it, and the API
+ * How JSON spells the core's names, by one rule: `sendAt` is `send_at`, and `jitterMillis` is
+ * `jitter_ms`. Bodies and queries are read by it, answers and refusals are written by it, and the API
  * document takes its names from it. Names of one word are the same on both sides.
  */
-import type { Details } from "@messaging-service/core"
 import type { JsonValue } from "./StrictJson.ts"
 
-const jsonNames = {
-  accountDisabled: "account_disabled",
-  apiV2Enabled: "api_v2_enabled",
-  contactId: "contact_id",
-  defaultCountryCode: "default_country_code",
-  errorMessage: "error_message",
-  eventId: "event_id",
-  expiresAt: "expires_at",
-  expiresIn: "expires_in",
-  fileName: "file_name",
-  fromRow: "from_row",
-  jitterMillis: "jitter_ms",
-  latencyMillis: "latency_ms",
-  loginMethod: "login_method",
-  maxNumbers: "max_numbers",
-  mediaId: "media_id",
-  mediaStorageBytes: "media_storage_bytes",
-  messageId: "message_id",
-  messagesRemaining: "messages_remaining",
-  minIntervalMillis: "min_interval_ms",
-  newRecipientsPerDay: "new_recipients_per_day",
-  numberId: "number_id",
-  numberIds: "number_ids",
-  perHour: "per_hour",
-  perMinute: "per_minute",
-  proxyUrl: "proxy_url",
-  qrCodeApi: "qr_code_api",
-  quotaReserve: "quota_reserve",
-  requiredScope: "required_scope",
-  retentionDays: "retention_days",
-  returnUrl: "return_url",
-  roomAt: "room_at",
-  sendAt: "send_at",
-  sentAt: "sent_at",
-  toColumn: "to_column",
-  workspaceId: "workspace_id",
-} as const satisfies Readonly<Record<UnlikeJson<keyof Details>, string>> &
-  Readonly<Record<string, string>>
+type Snake<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : Name
 
-type JsonNames = typeof jsonNames
-
-/** Of names, those that JSON spells in another way. */
-type UnlikeJson<Name> = Exclude<Name, Lowercase<string>>
+/** JSON's spelling of a name. */
+type JsonName<Name> = Name extends `${infer Start}Millis` ? `${Snake<Start>}_ms` : Snake<Name>
 
 type Plain = string | number | boolean | Date | null | undefined
 
@@ -58,34 +20,32 @@ export type InJson<A> = A extends Plain
   : A extends ReadonlyArray<infer Item>
     ? ReadonlyArray<InJson<Item>>
     : {
-        [Name in keyof A as Name extends keyof JsonNames ? JsonNames[Name] : Name]: InJson<A[Name]>
+        [Name in keyof A as JsonName<Name>]: InJson<A[Name]>
       }
 
-/** The names in a value of the core that the table lacks. */
-export type Unnamed<A> = A extends Plain
-  ? never
-  : A extends ReadonlyArray<infer Item>
-    ? Unnamed<Item>
-    : {
-        [Name in keyof A]-?: Unnamed<A[Name]> | Exclude<UnlikeJson<Name>, keyof JsonNames>
-      }[keyof A]
-
-/** JSON's spelling of the core's name. */
-export const jsonName = (name: string): string =>
-  Object.hasOwn(jsonNames, name) ? jsonNames[name as keyof JsonNames] : name
+const camel = /^[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+$/
+const snake = /^[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)+$/
 
 /**
  * Each spelling to the other. So what is read is written back as it was, also a name that JSON does not
  * know in the core's spelling: it becomes one that the core does not know.
  */
-const others: ReadonlyMap<string, string> = new Map(
-  Object.entries(jsonNames).flatMap(([own, json]) => [
-    [own, json],
-    [json, own],
-  ]),
-)
+const otherName = (name: string): string => {
+  if (camel.test(name)) return jsonName(name)
+  if (!snake.test(name)) return name
+  const own = name.replaceAll(/_./g, (joint) => joint.charAt(1).toUpperCase())
+  return swapped(own, "Millis", "Ms")
+}
 
-const otherName = (name: string): string => others.get(name) ?? name
+/** The name with one ending in place of the other. */
+const swapped = (name: string, one: string, other: string): string => {
+  if (name.endsWith(one)) return `${name.slice(0, -one.length)}${other}`
+  return name.endsWith(other) ? `${name.slice(0, -other.length)}${one}` : name
+}
+
+/** JSON's spelling of the core's name. */
+export const jsonName = (name: string): string =>
+  swapped(name, "Millis", "Ms").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The field whose members have names of the caller's own, which stay as they are. */
 const freely = "values"

@@ -24,16 +24,24 @@ describe("the names of JSON", () => {
     }),
   )
 
-  it.effect.each(["sendAt", "send_at", "sendat", "_x", "to__y", "__proto__"])(
-    "%s is written back as it was sent",
-    (name) =>
-      Effect.sync(() => {
-        const [read = ""] = Object.keys(
-          readNames(JSON.parse(`{ "${name}": 1 }`) as Readonly<Record<string, number>>) as object,
-        )
-        assert.strictEqual(writtenField(read), name)
-        // Only JSON's own spelling is the core's field.
-        assert.strictEqual(read === "sendAt", name === "send_at")
-      }),
+  it.effect.each([
+    "sendAt",
+    "send_at",
+    "sendat",
+    "_x",
+    "to__y",
+    "__proto__",
+    "xMs",
+    "x_ms",
+    "x_millis",
+  ])("%s is written back as it was sent", (name) =>
+    Effect.sync(() => {
+      const [read = ""] = Object.keys(
+        readNames(JSON.parse(`{ "${name}": 1 }`) as Readonly<Record<string, number>>) as object,
+      )
+      assert.strictEqual(writtenField(read), name)
+      // Only JSON's own spelling is the core's field.
+      assert.strictEqual(read === "sendAt", name === "send_at")
+    }),
   )
 })
