@@ -45,7 +45,7 @@ const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => (
             {labels.from}
           </th>
         )}
-        <th scope="col" className={`${head} w-20 text-right md:w-32`}>
+        <th scope="col" className={`${head} w-20 text-right md:w-36`}>
           {labels.time}
         </th>
       </tr>
@@ -121,10 +121,27 @@ const Row = ({
       </td>
     )}
     <td className="px-3 text-right text-xs text-soft">
-      <When at={message.sent_at ?? message.send_at ?? message.created_at} how="clock" />
+      <Moment message={message} />
     </td>
   </tr>
 )
+
+/** What the time is of. A message does not tell when it failed or was cancelled; its timeline does. */
+const toMoment = ({ created_at, expires_at, send_at, sent_at, status }: Message) => {
+  if (sent_at !== null) return ["sent", sent_at] as const
+  if (status === "expired" && expires_at !== null) return ["expired", expires_at] as const
+  if (status === "queued" || status === "scheduled") return ["due", send_at ?? created_at] as const
+  return ["accepted", created_at] as const
+}
+
+const Moment = ({ message }: { message: Message }) => {
+  const [of, at] = toMoment(message)
+  return (
+    <>
+      {labels.times[of]} <When at={at} how="clock" />
+    </>
+  )
+}
 
 const Text = ({ message }: { message: Message }) =>
   message.error === null ? (

@@ -15,6 +15,8 @@ export const messagesLabels = {
   text: "Text",
   from: "From",
   time: "Time",
+  /** Before a time. */
+  times: { sent: "sent", expired: "expired", due: "due", accepted: "accepted" },
   totals: (sent: number, failed: number, waiting: number) =>
     `${sent.toLocaleString()} sent and ${failed.toLocaleString()} failed in 24 hours, ${waiting.toLocaleString()} ${waiting === 1 ? "waits" : "wait"} now`,
   testTotals: (totals: string) => `Test: ${totals}`,
