@@ -12,6 +12,8 @@ import type { StartOptions, TestDashboard } from "./startDashboard.ts"
 export interface PageOptions {
   readonly theme?: "light" | "dark"
   readonly width?: number
+  /** Default: that of the machine. */
+  readonly timezoneId?: string
   /** The test makes requests fail on purpose. */
   readonly mayComplain?: boolean
 }
@@ -24,13 +26,14 @@ const withPage = async (
   browser: Browser,
   dashboard: Pick<TestDashboard, "url">,
   act: (page: Page) => Promise<void>,
-  { mayComplain = false, theme = "light", width = 1280 }: PageOptions = {},
+  { mayComplain = false, theme = "light", timezoneId, width = 1280 }: PageOptions = {},
 ): Promise<void> => {
   const context = await browser.newContext({
     colorScheme: theme,
     // A check in the middle of an animation would see pale colours.
     reducedMotion: "reduce",
     viewport: { width, height: 800 },
+    ...(timezoneId === undefined ? {} : { timezoneId }),
   })
   const page = await context.newPage()
   page.setDefaultTimeout(pageTimeoutMillis)

@@ -3,6 +3,7 @@ import { createServer } from "node:http"
 import { assert, describe, it } from "vitest"
 import {
   assertCount,
+  assertEventually,
   awaitAnswers,
   goTo,
   overflows,
@@ -210,6 +211,44 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       // The page shows seconds for times of today.
       assert.match((await time.textContent()) ?? "", /^\d\d:\d\d:\d\d$/)
     }))
+
+  it("shows times in the viewer's zone, or in UTC where they chose that, and takes them so", () =>
+    onPage(
+      "/w/1/messages",
+      async (page) => {
+        const clock = page.locator("aside time")
+        const time = page.locator("tbody tr time").first()
+        const inUtc = new Date((await time.getAttribute("datetime")) ?? "")
+          .toISOString()
+          .slice(11, 16)
+        assert.match((await clock.textContent()) ?? "", /^[\d:]{8} Asia\/Calcutta$/)
+        assert.notInclude(await time.textContent(), inUtc)
+        await page.getByRole("button", { name: "Show times in UTC" }).click()
+        await assertEventually(async () => {
+          assert.match((await clock.textContent()) ?? "", /^[\d:]{8} UTC$/)
+          assert.include(await time.textContent(), inUtc)
+        })
+        // The browser keeps the choice, and fields follow it.
+        await goTo(page, dashboard, "/w/1/messages/new")
+        await page.getByText("Empty: at once. Time zone: UTC.").waitFor()
+        const phone = uniquePhone()
+        await page.getByLabel("To", { exact: true }).fill(phone)
+        await page.getByLabel("Text", { exact: true }).fill("In UTC")
+        const sendAt = page.getByLabel("Send at")
+        await sendAt.fill("2099-01-30T18:00")
+        await page.getByRole("button", { name: "Show times in Asia/Calcutta" }).click()
+        await page.getByText("Empty: at once. Time zone: Asia/Calcutta.").waitFor()
+        assert.strictEqual(await sendAt.inputValue(), "", "no time moves unseen")
+        await sendAt.fill("2099-01-30T18:00")
+        await page.getByRole("button", { name: "Send", exact: true }).click()
+        await page.getByText("The service accepted the message.").first().waitFor()
+        const list = (await dashboard.request("GET", "/api/v2/messages?limit=1")) as {
+          readonly data: ReadonlyArray<{ readonly send_at: string }>
+        }
+        assert.strictEqual(list.data[0]?.send_at, "2099-01-30T12:30:00Z")
+      },
+      { timezoneId: "Asia/Calcutta" },
+    ))
 
   it("serves ten tabs of one session", () =>
     onPage("/workspaces", async (page) => {

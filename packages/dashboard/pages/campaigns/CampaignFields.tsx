@@ -10,11 +10,12 @@ import { Preview } from "../messages/Preview.tsx"
 import { SendingNotes } from "../messages/SendingNotes.tsx"
 import { toName } from "../numbers/connection.ts"
 import { toAttachment } from "../reminders/reminderForm.ts"
-import { ownZone, timeZones } from "../reminders/schedule.ts"
+import { timeZones } from "../reminders/schedule.ts"
 import { CheckField, Fields, Form, TextArea, TextField, fieldProblem } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { noRows, toLocalTime, unknownPlaceholders, weekdays } from "./campaignForm.ts"
+import { ownZone } from "../ui/zone.ts"
+import { noRows, unknownPlaceholders, weekdays } from "./campaignForm.ts"
 import type { FilledCampaign, RowsChoice } from "./campaignForm.ts"
 import { Recipients } from "./Recipients.tsx"
 import { formLabels as labels } from "./formWords.ts"
@@ -264,6 +265,9 @@ const Columns = ({
   )
 }
 
+const toMillis = (at: string | null | undefined): number | null =>
+  at == null ? null : Date.parse(at)
+
 const Times = ({ campaign, error, id, isLocked }: PartProps) => (
   <>
     <From id={id} chosen={campaign?.from ?? []} problem={fieldProblem(error, "from")} />
@@ -279,7 +283,7 @@ const Times = ({ campaign, error, id, isLocked }: PartProps) => (
                   type: "datetime-local",
                   label: labels.sendAt,
                   about: labels.sendAtAbout,
-                  defaultValue: toLocalTime(campaign?.send_at ?? null),
+                  instant: toMillis(campaign?.send_at),
                 },
               ]
             : []),
@@ -289,7 +293,7 @@ const Times = ({ campaign, error, id, isLocked }: PartProps) => (
             type: "datetime-local",
             label: labels.expiresAt,
             about: labels.expiresAtAbout,
-            defaultValue: toLocalTime(campaign?.expires_at ?? null),
+            instant: toMillis(campaign?.expires_at),
           },
         ],
       ]}

@@ -12,6 +12,7 @@ import type { Attachment } from "../media/Attach.tsx"
 import { toAttachment } from "../reminders/reminderForm.ts"
 import { findColumns, parseCsv, toUtf8 } from "../ui/csv.ts"
 import { formText } from "../ui/forms.tsx"
+import { parseFieldTime, toFieldTime } from "../ui/zone.ts"
 import type { CampaignPath } from "./useCampaign.ts"
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const
@@ -76,19 +77,11 @@ export interface FilledCampaign {
   readonly mode: "live" | "test"
 }
 
-const local = (at: number): string => {
-  const offset = new Date(at).getTimezoneOffset() * 60_000
-  return new Date(at - offset).toISOString().slice(0, 16)
-}
-
-/** An instant as the field of a local time shows it. */
-export const toLocalTime = (at: string | null): string => (at === null ? "" : local(Date.parse(at)))
-
 /** The field's local time as an instant: the campaign's own while the field shows it. */
 const toInstant = (data: FormData, name: string, known: string | null): string | null => {
   const text = formText(data, name)
-  if (text === toLocalTime(known)) return known
-  return text === "" ? null : new Date(text).toISOString()
+  if (known !== null && text === toFieldTime(Date.parse(known))) return known
+  return parseFieldTime(text)
 }
 
 const toHours = (data: FormData): SendingHours | null => {

@@ -40,7 +40,7 @@ export const formLabels = {
   fromAbout:
     "None chosen: any connected number. Of several, each row goes to the one with most room.",
   sendAt: "Begins at",
-  sendAtAbout: "Empty: once you start it. In your time zone.",
+  sendAtAbout: "Empty: once you start it.",
   expiresAt: "Expires at",
   expiresAtAbout: "Optional: what has not been sent by then is not sent.",
   hours: "Send only at these hours",

@@ -11,6 +11,7 @@ import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { CheckField, Form, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { parseFieldTime } from "../ui/zone.ts"
 import { AllMessages } from "./AllMessages.tsx"
 import { FromField } from "./FromField.tsx"
 import type { MessageSearch } from "./messageSearch.ts"
@@ -23,12 +24,6 @@ const route = getRouteApi("/inside/w/$workspaceId/messages/new")
 
 const textMax = 3000
 
-/** A local time of the form as an instant; null where it is empty. */
-const toInstant = (data: FormData, name: string): string | null => {
-  const text = formText(data, name)
-  return text === "" ? null : new Date(text).toISOString()
-}
-
 const toRequest = (
   data: FormData,
 ): Omit<Body<"POST /admin/v1/workspaces/{id}/messages/batch">, "to"> => {
@@ -38,8 +33,8 @@ const toRequest = (
   return {
     ...(from === "" ? {} : { from: Number(from) }),
     ...(message === "" ? {} : { text: message }),
-    send_at: toInstant(data, "send at"),
-    expires_at: toInstant(data, "expires at"),
+    send_at: parseFieldTime(formText(data, "send at")),
+    expires_at: parseFieldTime(formText(data, "expires at")),
     ...(reference === "" ? {} : { reference }),
   }
 }

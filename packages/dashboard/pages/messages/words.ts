@@ -212,7 +212,7 @@ export const newMessageLabels = {
   text: "Text",
   textAbout: (left: number) => `*bold*, _italic_ and ~strike~ work. ${left.toLocaleString()} left.`,
   sendAt: "Send at",
-  sendAtAbout: "Empty: at once. In your time zone.",
+  sendAtAbout: "Empty: at once.",
   expiresAt: "Expires at",
   expiresAtAbout: "Optional: after this time it is no longer sent.",
   test: "Test: accept and report it, but send nothing",

@@ -10,6 +10,7 @@ import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Form, formText } from "../ui/forms.tsx"
 import { Button, Empty, Fact, Failure, PageHead, QueryFailure, Section } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import { parseFieldTime } from "../ui/zone.ts"
 import { toName } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
 import { LogIn } from "./NumberRow.tsx"
@@ -137,11 +138,7 @@ const PauseSection = ({
   const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause")
   const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
   const submit = (data: FormData) => {
-    const until = formText(data, "until")
-    pause.mutate({
-      path,
-      body: { until: until === "" ? null : new Date(until).toISOString() },
-    })
+    pause.mutate({ path, body: { until: parseFieldTime(formText(data, "until")) } })
   }
   return (
     <Section title={pauseLabels.title} about={pauseLabels.about}>

@@ -20,5 +20,3 @@ export const zonedTime = (local: string): string => {
 
 /** The zones that this browser knows; the service takes more. */
 export const timeZones: ReadonlyArray<string> = ["UTC", ...Intl.supportedValuesOf("timeZone")]
-
-export const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC"

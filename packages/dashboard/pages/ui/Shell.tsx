@@ -27,8 +27,9 @@ import type { WorkspacePage } from "./pages.ts"
 import { KeysHelp, Palette } from "./Palette.tsx"
 import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
-import { span } from "./Time.tsx"
-import { liveLabels, shellLabels as labels } from "./words.ts"
+import { ServiceClock, span } from "./Time.tsx"
+import { liveLabels, shellLabels as labels, zoneLabels } from "./words.ts"
+import { changeZone, ownZone, useZone } from "./zone.ts"
 
 type Over = "palette" | "keys" | null
 
@@ -259,7 +260,7 @@ const Foot = ({
       <span className="max-md:sr-only">{labels.signOut}</span>
     </Button>
     <div className="mt-2 border-t border-line px-2 pt-2 text-xs text-faint max-md:hidden">
-      <ServiceClock />
+      <Clock />
       <p>{labels.signedInAs(session.kind === "operator" ? labels.operator : session.role)}</p>
       {session.return_url !== null && (
         <a href={session.return_url} className="text-accent hover:underline">
@@ -350,26 +351,28 @@ const Live = ({ workspaceId }: { workspaceId: number }) => {
   )
 }
 
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  hourCycle: "h23",
-  timeZone: "UTC",
-})
-
 /** Below that, the service's time and the browser's count as one. */
 const sameTimeMillis = 90_000
 
-const ServiceClock = () => {
+const Clock = () => {
   const now = useServiceTime()
+  const zone = useZone()
   const ahead = now - Date.now()
   return (
-    <p className="tabular-nums">
-      <time dateTime={new Date(now).toISOString()}>{clock.format(now)} UTC</time>
+    <div className="tabular-nums">
+      <ServiceClock />
+      {ownZone() !== "UTC" && (
+        <button
+          type="button"
+          onClick={changeZone}
+          className="block cursor-pointer text-accent hover:underline"
+        >
+          {zoneLabels.change(zone === "UTC" ? ownZone() : "UTC")}
+        </button>
+      )}
       {ahead > sameTimeMillis && (
         <span className="block text-violet">{labels.movedOn(span(ahead))}</span>
       )}
-    </p>
+    </div>
   )
 }

@@ -1,24 +1,36 @@
 /** Times as people read them: today's by the clock, older ones with their day; a tooltip has the exact one. */
 import { useServiceTime } from "../api/serviceTime.ts"
+import { zoneLabels } from "./words.ts"
+import { getZone, useZone } from "./zone.ts"
 
-const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" })
-const utc = new Intl.DateTimeFormat(undefined, {
+const inUtc = new Intl.DateTimeFormat(undefined, {
   dateStyle: "medium",
   timeStyle: "medium",
   timeZone: "UTC",
 })
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  hourCycle: "h23",
-})
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" })
-const minute = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-})
+
+/** Those of one zone: making them costs more than using them. */
+const makeFormats = (timeZone: string) => {
+  const make = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(undefined, { timeZone, ...options })
+  const minute = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const
+  const day = { month: "short", day: "numeric" } as const
+  return {
+    timeZone,
+    absolute: make({ dateStyle: "medium", timeStyle: "long" }),
+    clock: make({ ...minute, second: "2-digit" }),
+    minute: make(minute),
+    day: make(day),
+    dayAndYear: make({ ...day, year: "numeric" }),
+    year: make({ year: "numeric" }),
+  }
+}
+
+let formats: ReturnType<typeof makeFormats> | undefined
+
+const getFormats = (zone = getZone()) =>
+  formats?.timeZone === zone ? formats : (formats = makeFormats(zone))
+
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" })
 const units = [
   ["day", 86_400],
@@ -33,22 +45,47 @@ const fromNow = (at: number, now: number): string => {
   return relative.format(Math.trunc(seconds / size), unit)
 }
 
-const isToday = (at: number, now: number): boolean =>
-  new Date(at).toDateString() === new Date(now).toDateString()
+/** A day, with its year where that is not this one. */
+const dayText = (at: number, now: number, zone?: string): string => {
+  const { day, dayAndYear, year } = getFormats(zone)
+  return (year.format(at) === year.format(now) ? day : dayAndYear).format(at)
+}
 
 /** A time by the clock, which can be compared with others: today's by the second, others with their day. */
-export const clockTime = (at: number, now: number): string =>
-  isToday(at, now) ? clock.format(at) : `${day.format(at)}, ${minute.format(at)}`
+export const clockTime = (at: number, now: number, zone?: string): string => {
+  const { clock, dayAndYear, minute } = getFormats(zone)
+  return dayAndYear.format(at) === dayAndYear.format(now)
+    ? clock.format(at)
+    : `${dayText(at, now, zone)}, ${minute.format(at)}`
+}
+
+/** The whole time, and that in UTC. */
+const exactTime = (at: number, zone: string): string => {
+  const own = zone === "UTC" ? "" : `${getFormats(zone).absolute.format(at)} · `
+  return `${own}${inUtc.format(at)} UTC`
+}
 
 /** `how`: `ago` counts with the service's clock, `clock` never moves, so that times can be compared. */
 export const When = ({ at, how = "ago" }: { at: string; how?: "ago" | "clock" }) => {
   const now = useServiceTime()
+  const zone = useZone()
   const instant = Date.parse(at)
-  const exact = `${absolute.format(instant)} · ${utc.format(instant)} UTC`
-  const formatted = how === "ago" ? fromNow(instant, now) : clockTime(instant, now)
+  const exact = exactTime(instant, zone)
+  const formatted = how === "ago" ? fromNow(instant, now) : clockTime(instant, now, zone)
   return (
     <time dateTime={at} title={exact} aria-label={exact} className="tabular-nums">
       {formatted}
+    </time>
+  )
+}
+
+/** The service's time by the second, and the zone of every time on the page. */
+export const ServiceClock = () => {
+  const now = useServiceTime()
+  const zone = useZone()
+  return (
+    <time dateTime={new Date(now).toISOString()} title={exactTime(now, zone)}>
+      {getFormats(zone).clock.format(now)} {zoneLabels.zone(zone)}
     </time>
   )
 }
@@ -80,5 +117,5 @@ export const left = (millis: number): string => {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`
 }
 
-export const formatHour = (at: number): string => minute.format(at)
-export const formatDay = (at: number): string => day.format(at)
+export const formatHour = (at: number): string => getFormats().minute.format(at)
+export const formatDay = (at: number): string => dayText(at, Date.now())

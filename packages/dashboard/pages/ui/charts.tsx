@@ -2,6 +2,7 @@
 import { useState } from "react"
 import { formatDay, formatHour } from "./Time.tsx"
 import { chartLabels as labels } from "./words.ts"
+import { useZone } from "./zone.ts"
 
 const hourMillis = 3_600_000
 const dayMillis = 86_400_000
@@ -47,6 +48,7 @@ const getSum = ({ values }: Series) => values.reduce((sum, value) => sum + value
 /** One column for each span of time, the latest at the right. The legend reads out what the pointer is on. */
 export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) => {
   const [visible, setVisible] = useState<number | null>(null)
+  useZone()
   const total = (index: number) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
   const top = roundUp(Math.max(0, ...at.map((_, index) => total(index))))
   const toName = namer(at)

@@ -5,7 +5,8 @@ import type { Command } from "./Palette.tsx"
 import { consolePages } from "./pages.ts"
 import type { WorkspacePage } from "./pages.ts"
 import { changeTheme } from "./theme.ts"
-import { buttonNames, shellLabels as labels } from "./words.ts"
+import { buttonNames, shellLabels as labels, zoneLabels } from "./words.ts"
+import { changeZone, ownZone, useZone } from "./zone.ts"
 
 interface Position {
   readonly workspaceId: string | undefined
@@ -83,6 +84,7 @@ export const useCommands = ({
   workspaces,
 }: Position) => {
   const navigate = useNavigate()
+  const zone = useZone()
   const goTo: GoTo = (to, search = {}) => {
     if (workspaceId !== undefined) void navigate({ to, params: { workspaceId }, search })
   }
@@ -112,6 +114,16 @@ export const useCommands = ({
     ...(isOperator ? ofConsole : []),
     ...ofWorkspaces,
     { name: labels.changeTheme, icon: "half", group: groups.action, act: changeTheme },
+    ...(ownZone() === "UTC"
+      ? []
+      : [
+          {
+            name: zoneLabels.change(zone === "UTC" ? ownZone() : "UTC"),
+            icon: "clock" as const,
+            group: groups.action,
+            act: changeZone,
+          },
+        ]),
     { name: labels.showKeys, icon: "keyboard", group: groups.action, keys: "?", act: showKeys },
     { name: labels.signOut, icon: "exit", group: groups.action, act: signOut },
   ]

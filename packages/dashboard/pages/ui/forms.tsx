@@ -9,7 +9,8 @@ import type {
 } from "react"
 import { Refused } from "../api/call.ts"
 import { Button, Failure } from "./parts.tsx"
-import { dialogLabels as labels } from "./words.ts"
+import { dialogLabels as labels, zoneLabels } from "./words.ts"
+import { toFieldTime, useZone } from "./zone.ts"
 
 /** `to[3].phone` is within `to`. */
 const isWithin = (path: string | null, field: string): boolean =>
@@ -73,6 +74,29 @@ export const TextField = ({
     )}
   </Field>
 )
+
+/** A date and time in the zone of the page. A change of zone begins it again, so that no time moves unseen. */
+const TimeField = ({
+  about,
+  instant = null,
+  ...attributes
+}: FieldLabels & { readonly instant?: number | null } & Attributes<
+    InputHTMLAttributes<HTMLInputElement>
+  >) => {
+  const zone = useZone()
+  return (
+    <TextField
+      key={zone}
+      {...attributes}
+      about={
+        <>
+          {about} {zoneLabels.ofField(zone)}
+        </>
+      }
+      defaultValue={instant === null ? "" : toFieldTime(instant, zone)}
+    />
+  )
+}
 
 /** A file of this machine, which the page reads itself. */
 export const FileField = ({
@@ -157,7 +181,10 @@ type DataField = FieldLabels & {
   /** Takes what the user writes, of a field whose value the page holds. */
   readonly change?: (value: string) => void
 } & (
-    | Attributes<InputHTMLAttributes<HTMLInputElement>>
+    | ({
+        /** What a field of date and time begins with. */
+        readonly instant?: number | null
+      } & Attributes<InputHTMLAttributes<HTMLInputElement>>)
     | ({ readonly rows: number } & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>)
     | ({ readonly options: Options } & Attributes<SelectHTMLAttributes<HTMLSelectElement>>)
   )
@@ -196,6 +223,7 @@ const OneField = ({ error, field }: { error: Error | null; field: FormField }) =
   const options = { ...attributes, ...onChange, problem }
   if ("rows" in options) return <TextArea {...options} />
   if ("options" in options) return <SelectField {...options} />
+  if (options.type === "datetime-local") return <TimeField {...options} />
   return options.type === "checkbox" ? <CheckField {...options} /> : <TextField {...options} />
 }
 

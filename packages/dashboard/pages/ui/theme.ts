@@ -1,4 +1,4 @@
-/** Light or dark: the system's, unless the user chose. This browser keeps that choice, and what it sent of files. */
+/** Light or dark: the system's, unless the user chose. This browser keeps that choice. */
 const storageKey = "theme"
 
 export const applyTheme = (): void => {

@@ -87,7 +87,16 @@ export const liveLabels: Readonly<Record<LiveState, string>> = {
   paused: "Paused",
 }
 
+const zoneName = (zone: string): string => zone.replaceAll("_", " ")
+
 export const dialogLabels = { back: "Back", done: "Done" }
+
+export const zoneLabels = {
+  zone: zoneName,
+  /** At a field of a date and time. */
+  ofField: (zone: string) => `Time zone: ${zoneName(zone)}.`,
+  change: (zone: string) => `Show times in ${zoneName(zone)}`,
+}
 
 export const pagerLabels = {
   pages: "Pages of the list",

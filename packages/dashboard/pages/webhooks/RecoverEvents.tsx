@@ -4,15 +4,12 @@ import { useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { formText } from "../ui/forms.tsx"
+import { parseFieldTime } from "../ui/zone.ts"
 import type { WebhookPath } from "./EndpointFields.tsx"
 import { recoverLabels as labels } from "./words.ts"
 
 const minuteMillis = 60_000
 const dayMillis = 86_400_000
-
-/** As a field of local time takes it, in whole minutes. */
-const toField = (at: number): string =>
-  new Date(at - new Date(at).getTimezoneOffset() * minuteMillis).toISOString().slice(0, 16)
 
 export const RecoverEvents = ({
   close,
@@ -30,9 +27,9 @@ export const RecoverEvents = ({
   const recover = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover")
   const [isMissing, setMissing] = useState(false)
   const submit = (data: FormData) => {
-    const since = formText(data, "since")
-    setMissing(since === "")
-    if (since !== "") recover.mutate({ path, body: { since: new Date(since).toISOString() } })
+    const since = parseFieldTime(formText(data, "since"))
+    setMissing(since === null)
+    if (since !== null) recover.mutate({ path, body: { since } })
   }
   if (recover.data !== undefined)
     return (
@@ -55,7 +52,7 @@ export const RecoverEvents = ({
         {
           name: "since",
           type: "datetime-local",
-          defaultValue: toField(proposed),
+          instant: proposed,
           label: labels.since,
           about: labels.sinceAbout,
           problem: isMissing ? labels.sinceMissing : undefined,
