@@ -240,8 +240,11 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
         await page.getByText("Empty: at once. Time zone: Asia/Calcutta.").waitFor()
         assert.strictEqual(await sendAt.inputValue(), "", "no time moves unseen")
         await sendAt.fill("2099-01-30T18:00")
-        await page.getByRole("button", { name: "Send", exact: true }).click()
-        await page.getByText("The service accepted the message.").first().waitFor()
+        await page.getByRole("button", { name: "Schedule", exact: true }).click()
+        await page.getByText("Scheduled ·").waitFor()
+        // The form is ready for the next one.
+        assert.strictEqual(await page.getByLabel("To", { exact: true }).inputValue(), "")
+        await page.getByRole("button", { name: "Send", exact: true }).waitFor()
         const list = (await dashboard.request("GET", "/api/v2/messages?limit=1")) as {
           readonly data: ReadonlyArray<{ readonly send_at: string }>
         }

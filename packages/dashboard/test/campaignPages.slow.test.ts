@@ -106,7 +106,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
       await press(page, "Send me this message")
       await page.getByLabel("Your phone").fill("+15550319999")
       await confirm(page, "Send")
-      await page.getByText("The service accepted the message.").waitFor()
+      await page.getByText("Queued", { exact: true }).waitFor()
 
       await page.getByRole("link", { name: "Upload the file again" }).click()
       assert.isTrue(await page.getByLabel("Upload them again").isChecked())

@@ -46,7 +46,7 @@ const ofFirstMessage: ReadonlyArray<Picture> = [
     path: null,
     act: async (page) => {
       await press(page, "Send")
-      await visibleText(page, /accepted/i)
+      await visibleText(page, "Queued ·")
       await page.getByRole("link", { name: "Emulator", exact: true }).click()
       await page
         .getByRole("link", { name: /15550100002/ })
@@ -122,7 +122,7 @@ const ofWaiting: ReadonlyArray<Picture> = [
       await dashboard.operate("POST", "/admin/v1/simulator/numbers/1/logout")
       await write(page, "+15550100003", "Your parcel has arrived")
       await press(page, "Send")
-      await visibleText(page, /accepted/i)
+      await visibleText(page, "Queued ·")
       await page.getByRole("link", { name: "Messages", exact: true }).click()
       await openMessage(page, "Your parcel has arrived")
       await visibleText(page, "Why is it waiting?")

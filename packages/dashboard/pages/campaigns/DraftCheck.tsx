@@ -225,7 +225,7 @@ const SendMe = ({ campaign, id, text }: { id: number; campaign: Campaign; text: 
         {labels.sendMe}
       </Button>
       <span role="status" className="text-sm text-accent">
-        {send.isSuccess && newMessageLabels.accepted(1)}
+        {send.data !== undefined && newMessageLabels.accepted([send.data])}
       </span>
       {open !== null && (
         <FormDialog

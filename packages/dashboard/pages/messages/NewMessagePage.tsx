@@ -2,16 +2,17 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
+import type { ComponentProps } from "react"
 import type { Message } from "@messaging-service/client"
 import { call, newKey } from "../api/call.ts"
 import type { Body } from "../api/operations.ts"
 import { Attach, AttachmentPreview, getMedia } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
-import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { CheckField, Form, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { Button, Empty, PageHead } from "../ui/parts.tsx"
-import { parseFieldTime } from "../ui/zone.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { PageHead } from "../ui/parts.tsx"
+import { parseFieldTime, useZone } from "../ui/zone.ts"
 import { AllMessages } from "./AllMessages.tsx"
 import { FromField } from "./FromField.tsx"
 import type { MessageSearch } from "./messageSearch.ts"
@@ -45,12 +46,16 @@ interface Filled {
   readonly mode: "live" | "test"
 }
 
+interface Accepted extends Pick<Filled, "mode"> {
+  readonly messages: ReadonlyArray<Message>
+}
+
 /** Sends what the form describes; a repeat after a lost answer sends nothing twice. */
 const useSend = (id: number) => {
   const client = useQueryClient()
   const [key, setKey] = useState(() => newKey())
   const mutation = useMutation({
-    mutationFn: async ({ attachment, data, mode }: Filled): Promise<ReadonlyArray<Message>> => {
+    mutationFn: async ({ attachment, data, mode }: Filled): Promise<Accepted> => {
       const to = parseRecipients(formText(data, "to"))
       const media = await getMedia(attachment, id, mode)
       const request = { ...toRequest(data), ...(media === null ? {} : { media }) }
@@ -58,13 +63,14 @@ const useSend = (id: number) => {
       const [only] = to
       if (only !== undefined && to.length === 1) {
         const body = { ...request, to: only }
-        return [await call("POST /admin/v1/workspaces/{id}/messages", { ...options, body })]
+        const message = await call("POST /admin/v1/workspaces/{id}/messages", { ...options, body })
+        return { messages: [message], mode }
       }
       const answer = await call("POST /admin/v1/workspaces/{id}/messages/batch", {
         ...options,
         body: { ...request, to },
       })
-      return answer.data
+      return { messages: answer.data, mode }
     },
     onSettled: () => void client.invalidateQueries(),
   })
@@ -85,45 +91,36 @@ export const NewMessagePage = () => {
   const [mode, setMode] = useState<Filled["mode"]>("live")
   const [text, setText] = useState("")
   const [to, setTo] = useState("")
+  const isLater = useIsLater()
   const { changed, ...send } = useSend(id)
+  const [round, setRound] = useState(0)
+  /** Empties the form, whose other fields keep what is in them only as long as it does. */
   const again = () => {
     setText("")
     setTo("")
+    isLater.set("")
     setAttachment({ kind: "none" })
     changed()
-    send.reset()
+    setRound(round + 1)
   }
-  if (send.data !== undefined)
-    return <Accepted messages={send.data} mode={mode} workspaceId={workspaceId} again={again} />
   const recipients = parseRecipients(to).length
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="flex max-w-5xl flex-col gap-4 p-4 pb-20 md:p-6 md:pb-20">
       <PageHead title={labels.title}>
         <AllMessages workspaceId={workspaceId} />
       </PageHead>
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <Form
+          key={round}
           className="card flex flex-col gap-4 p-5"
-          action={labels.send(recipients)}
+          action={labels.send(recipients, isLater.value)}
           call={send}
-          submit={(data) => send.mutate({ data, attachment, mode })}
+          submit={(data) => send.mutate({ data, attachment, mode }, { onSuccess: again })}
           onChange={changed}
           fields={[
             ...toAndText(to, setTo, text, setText),
-            {
-              shows: "media",
-              draw: (problem) => (
-                <Attach
-                  id={id}
-                  mode={mode}
-                  attachment={attachment}
-                  change={setAttachment}
-                  newUpload={newKey}
-                  problem={problem}
-                />
-              ),
-            },
-            optionFields(id, mode),
+            mediaField({ id, mode, attachment, change: setAttachment }),
+            optionFields(id, mode, isLater.set),
           ]}
         >
           <CheckField
@@ -141,8 +138,21 @@ export const NewMessagePage = () => {
           />
         </div>
       </div>
+      <div role="status">
+        {send.data !== undefined && <Toast sent={send.data} workspaceId={workspaceId} />}
+      </div>
     </main>
   )
+}
+
+/** Whether the form has a time to send at. A change of zone empties that field. */
+const useIsLater = () => {
+  const zone = useZone()
+  const [typed, setTyped] = useState({ text: "", zone })
+  return {
+    value: typed.text !== "" && typed.zone === zone,
+    set: (text: string) => setTyped({ text, zone }),
+  }
 }
 
 const toAndText = (
@@ -171,7 +181,18 @@ const toAndText = (
   },
 ]
 
-const optionFields = (id: number, mode: Filled["mode"]): FormFields[number] => [
+const mediaField = (
+  attached: Pick<ComponentProps<typeof Attach>, "id" | "mode" | "attachment" | "change">,
+): FormFields[number] => ({
+  shows: "media",
+  draw: (problem) => <Attach {...attached} newUpload={newKey} problem={problem} />,
+})
+
+const optionFields = (
+  id: number,
+  mode: Filled["mode"],
+  setSendAt: (text: string) => void,
+): FormFields[number] => [
   {
     shows: "from",
     draw: (problem) => <FromField id={id} problem={problem} sends={mode === "live"} />,
@@ -182,6 +203,7 @@ const optionFields = (id: number, mode: Filled["mode"]): FormFields[number] => [
     type: "datetime-local",
     label: labels.sendAt,
     about: labels.sendAtAbout,
+    change: setSendAt,
   },
   {
     name: "expires at",
@@ -194,48 +216,23 @@ const optionFields = (id: number, mode: Filled["mode"]): FormFields[number] => [
 ]
 
 /** The list with what was sent: one message opened, of several those that are as new as the first of them. */
-const searchFor = (messages: ReadonlyArray<Message>, mode: Filled["mode"]): MessageSearch => ({
+const searchFor = ({ messages, mode }: Accepted): MessageSearch => ({
   ...(messages.length === 1 ? { open: messages[0]?.id } : { since: messages[0]?.created_at }),
   ...(mode === "test" ? { mode } : {}),
 })
 
-const Accepted = ({
-  again,
-  messages,
-  mode,
-  workspaceId,
-}: {
-  messages: ReadonlyArray<Message>
-  mode: Filled["mode"]
-  workspaceId: string
-  again: () => void
-}) => {
-  const numberId = mode === "live" ? messages[0]?.from.id : undefined
-  const waitNote = useWaitNote(Number(workspaceId), numberId)
-  return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={labels.title}>
-        <AllMessages workspaceId={workspaceId} />
-      </PageHead>
-      <div className="card">
-        <Empty icon={waitNote === null ? "tick" : "clock"} title={labels.accepted(messages.length)}>
-          <span role="status" className="sr-only">
-            {labels.accepted(messages.length)}
-          </span>
-          {waitNote}
-          <div className="mt-3 flex flex-wrap justify-center gap-2">
-            <Link
-              to="/w/$workspaceId/messages"
-              params={{ workspaceId }}
-              search={searchFor(messages, mode)}
-              className="control"
-            >
-              {labels.show(messages.length)}
-            </Link>
-            <Button onClick={again}>{labels.again}</Button>
-          </div>
-        </Empty>
-      </div>
-    </main>
-  )
-}
+/** What was sent last, and the way to it, below the form for the next one. */
+const Toast = ({ sent, workspaceId }: { sent: Accepted; workspaceId: string }) => (
+  <p className="over arrive fixed inset-x-0 bottom-4 z-10 mx-auto flex w-fit items-center gap-2 px-4 py-2.5 text-sm">
+    <Icon name="tick" className="text-accent" />
+    {labels.accepted(sent.messages)} ·
+    <Link
+      to="/w/$workspaceId/messages"
+      params={{ workspaceId }}
+      search={searchFor(sent)}
+      className="font-medium text-accent hover:underline"
+    >
+      {labels.view}
+    </Link>
+  </p>
+)

@@ -216,18 +216,20 @@ export const newMessageLabels = {
   expiresAt: "Expires at",
   expiresAtAbout: "Optional: after this time it is no longer sent.",
   test: "Test: accept and report it, but send nothing",
-  send: (count: number) => (count <= 1 ? "Send" : `Send ${count.toLocaleString()} messages`),
+  send: (count: number, isLater = false) => {
+    const verb = isLater ? "Schedule" : "Send"
+    return count <= 1 ? verb : `${verb} ${count.toLocaleString()} messages`
+  },
   preview: "Preview",
   previewEmpty: "The text appears here as the recipient sees it.",
-  accepted: (count: number) =>
-    count === 1
-      ? "The service accepted the message."
-      : `The service accepted ${count.toLocaleString()} messages.`,
-  again: "Write another",
+  accepted: (messages: ReadonlyArray<Message>) => {
+    const word = messages[0]?.status === "scheduled" ? "Scheduled" : "Queued"
+    return messages.length === 1 ? word : `${word} ${messages.length.toLocaleString()} messages`
+  },
+  view: "View",
   reference: "Reference",
   referenceAbout:
     "Optional: what you call it, such as the id of an order. Recipients never see it.",
-  show: (count: number) => (count === 1 ? "Show the message" : "Show the messages"),
 }
 
 export const sendingNotes = {
