@@ -134,16 +134,16 @@ export const awaitAnswers = (page: Page): Promise<void> =>
     )
   })
 
-/** Lets the next request to that address reach the service, and cuts the connection in place of its answer. */
-export const loseAnswer = (page: Page, address: string): Promise<unknown> =>
-  page.route(
-    address,
-    async (route) => {
-      await route.fetch()
-      await route.abort()
-    },
-    { times: 1 },
-  )
+/** Lets the next change at that address reach the service, and cuts the connection in place of its answer. */
+export const loseAnswer = async (page: Page, address: string): Promise<void> => {
+  let isLost = false
+  await page.route(address, async (route) => {
+    if (isLost || route.request().method() === "GET") return route.fallback()
+    isLost = true
+    await route.fetch()
+    await route.abort()
+  })
+}
 
 let uniqueCount = 0
 const nextUnique = () => String((uniqueCount += 1)).padStart(4, "0")

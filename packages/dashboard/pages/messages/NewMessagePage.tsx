@@ -19,6 +19,7 @@ import type { MessageSearch } from "./messageSearch.ts"
 import { Preview } from "./Preview.tsx"
 import { parseRecipients } from "./recipients.ts"
 import { SendingNotes } from "./SendingNotes.tsx"
+import { Suggestions } from "./Suggestions.tsx"
 import { newMessageLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages/new")
@@ -118,7 +119,7 @@ export const NewMessagePage = () => {
           submit={(data) => send.mutate({ data, attachment, mode }, { onSuccess: again })}
           onChange={changed}
           fields={[
-            ...toAndText(to, setTo, text, setText),
+            ...toAndText(id, to, setTo, text, setText, changed),
             mediaField({ id, mode, attachment, change: setAttachment }),
             optionFields(id, mode, isLater.set),
           ]}
@@ -156,10 +157,12 @@ const useIsLater = () => {
 }
 
 const toAndText = (
+  id: number,
   to: string,
   setTo: (to: string) => void,
   text: string,
   setText: (text: string) => void,
+  changed: () => void,
 ): FormFields => [
   {
     name: "to",
@@ -170,6 +173,19 @@ const toAndText = (
     rows: Math.min(6, Math.max(1, to.split("\n").length)),
     required: true,
     autoFocus: true,
+  },
+  {
+    shows: [],
+    draw: () => (
+      <Suggestions
+        id={id}
+        to={to}
+        setTo={(next) => {
+          setTo(next)
+          changed()
+        }}
+      />
+    ),
   },
   {
     name: "text",

@@ -208,6 +208,8 @@ export const newMessageLabels = {
     count <= 1
       ? "A phone with + and country code, or a Telegram username with @. One per line for several, up to 1,000."
       : `${count.toLocaleString()} recipients, each of whom gets a message of their own.`,
+  suggested: "Last recipients and contacts:",
+  suggestedAlso: "Add:",
   from: "From",
   text: "Text",
   textAbout: (left: number) => `*bold*, _italic_ and ~strike~ work. ${left.toLocaleString()} left.`,
