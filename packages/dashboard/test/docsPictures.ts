@@ -121,6 +121,7 @@ const ofWaiting: ReadonlyArray<Picture> = [
     act: async (page, dashboard) => {
       await dashboard.operate("POST", "/admin/v1/simulator/numbers/1/logout")
       await write(page, "+15550100003", "Your parcel has arrived")
+      await page.getByLabel("From", { exact: true }).selectOption("1")
       await press(page, "Send")
       await visibleText(page, "Queued ·")
       await page.getByRole("link", { name: "Messages", exact: true }).click()

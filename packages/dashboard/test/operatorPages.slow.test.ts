@@ -475,6 +475,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByLabel("To", { exact: true }).fill(uniquePhone())
       const text = unique("Only a test")
       await page.getByLabel("Text", { exact: true }).fill(text)
+      await page.getByLabel("From", { exact: true }).selectOption("1")
       await page.getByLabel("Test: accept and report it, but send nothing").check()
       await page.getByRole("button", { name: "Send", exact: true }).click()
       await page.getByRole("link", { name: "View", exact: true }).click()

@@ -7,6 +7,7 @@ import { assert, describe, it } from "vitest"
 import { loginErrorLabels } from "../pages/telegram/words.ts"
 import {
   assertCount,
+  assertEventually,
   assertInvalid,
   awaitAnswers,
   barriers,
@@ -370,7 +371,9 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
     await onPage(`/w/${id}/messages/new`, async (page) => {
       await page.getByText("Live", { exact: true }).waitFor()
       const from = page.getByLabel("From", { exact: true })
-      await from.waitFor()
+      // Of several none is chosen by chance.
+      await assertEventually(async () => assert.strictEqual(await from.inputValue(), ""))
+      await from.selectOption(String(first.id))
       const asksAgain = page.waitForResponse(/\/numbers$/)
       await dashboard.operate("POST", `/admin/v1/simulator/numbers/${first.id}/logout`)
       await asksAgain

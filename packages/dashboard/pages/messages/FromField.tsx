@@ -1,9 +1,9 @@
 /**
- * The number that a message leaves from: the first that was connected when the form opened, unless the user chooses
- * another. News never change it under the user's hands.
+ * The number that a message leaves from: the only one that there was when the form opened, else the one that the
+ * user chooses. News never change it under the user's hands.
  */
 import { useQuery } from "@tanstack/react-query"
-import { useEffect, useState } from "react"
+import { useState } from "react"
 import { operationQuery } from "../api/call.ts"
 import { toName } from "../numbers/connection.ts"
 import { useWaitNote } from "../numbers/StandingSentence.tsx"
@@ -13,12 +13,14 @@ import { newMessageLabels as labels } from "./words.ts"
 export const FromField = ({
   change,
   id,
+  initial,
   problem,
   sends = false,
 }: {
   id: number
   problem?: string | undefined
-  /** Told the first one too. */
+  /** What the user chose in the form before. */
+  initial?: number | undefined
   change?: (from: number) => void
   /** Whether messages leave at once, so that the field says when they would wait. */
   sends?: boolean
@@ -27,29 +29,27 @@ export const FromField = ({
     operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }),
   )
   const list = numbers.data?.data ?? []
-  const first = list.find(({ status }) => status === "connected") ?? list[0]
-  const [firstId, setFirstId] = useState<number>()
-  if (firstId === undefined && first !== undefined) setFirstId(first.id)
-  useEffect(() => {
-    if (firstId !== undefined) change?.(firstId)
-    // Once: later the user's choice stands.
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [firstId])
-  const [chosenId, setChosenId] = useState<number>()
-  const waitNote = useWaitNote(id, sends ? (chosenId ?? firstId) : undefined)
-  if (firstId === undefined) return null
+  /** Null while the user has to choose one of several. */
+  const [from, setFrom] = useState<number | null | undefined>(initial)
+  if (from === undefined && list[0] !== undefined) setFrom(list.length === 1 ? list[0].id : null)
+  const waitNote = useWaitNote(id, sends ? (from ?? undefined) : undefined)
+  if (from === undefined) return null
   return (
     <SelectField
       name="from"
       label={labels.from}
       about={waitNote}
       problem={problem}
-      defaultValue={firstId}
-      onChange={(event) => {
-        setChosenId(Number(event.target.value))
-        change?.(Number(event.target.value))
+      required
+      value={from ?? ""}
+      onChange={({ target: { value } }) => {
+        setFrom(Number(value))
+        change?.(Number(value))
       }}
-      options={list.map((number) => [number.id, toName(number)])}
+      options={[
+        ...(from === null ? [["", labels.chooseFrom] as const] : []),
+        ...list.map((number) => [number.id, toName(number)] as const),
+      ]}
     />
   )
 }

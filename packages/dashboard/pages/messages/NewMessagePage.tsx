@@ -95,6 +95,7 @@ export const NewMessagePage = () => {
   const isLater = useIsLater()
   const { changed, ...send } = useSend(id)
   const [round, setRound] = useState(0)
+  const [from, setFrom] = useState<number>()
   /** Empties the form, whose other fields keep what is in them only as long as it does. */
   const again = () => {
     setText("")
@@ -121,7 +122,7 @@ export const NewMessagePage = () => {
           fields={[
             ...toAndText(id, to, setTo, text, setText, changed),
             mediaField({ id, mode, attachment, change: setAttachment }),
-            optionFields(id, mode, isLater.set),
+            optionFields({ id, mode, from, setFrom, setSendAt: isLater.set }),
           ]}
         >
           <CheckField
@@ -204,14 +205,30 @@ const mediaField = (
   draw: (problem) => <Attach {...attached} newUpload={newKey} problem={problem} />,
 })
 
-const optionFields = (
-  id: number,
-  mode: Filled["mode"],
-  setSendAt: (text: string) => void,
-): FormFields[number] => [
+const optionFields = ({
+  from,
+  id,
+  mode,
+  setFrom,
+  setSendAt,
+}: {
+  id: number
+  mode: Filled["mode"]
+  from: number | undefined
+  setFrom: (from: number) => void
+  setSendAt: (text: string) => void
+}): FormFields[number] => [
   {
     shows: "from",
-    draw: (problem) => <FromField id={id} problem={problem} sends={mode === "live"} />,
+    draw: (problem) => (
+      <FromField
+        id={id}
+        problem={problem}
+        initial={from}
+        change={setFrom}
+        sends={mode === "live"}
+      />
+    ),
   },
   {
     name: "send at",

@@ -211,6 +211,7 @@ export const newMessageLabels = {
   suggested: "Last recipients and contacts:",
   suggestedAlso: "Add:",
   from: "From",
+  chooseFrom: "Choose a number",
   text: "Text",
   textAbout: (left: number) => `*bold*, _italic_ and ~strike~ work. ${left.toLocaleString()} left.`,
   sendAt: "Send at",
