@@ -28,6 +28,7 @@ import type { InJson } from "./JsonNames.ts"
 import { routeFinder } from "./RouteTable.ts"
 import type { Route } from "./RouteTable.ts"
 import type { JsonValue } from "./StrictJson.ts"
+import { writtenAsInstant } from "./writeJson.ts"
 
 /** The input of an operation, apart from its path. */
 export type OperationInput<Request> = {
@@ -135,6 +136,11 @@ export const TimeJson = Schema.String.annotate({
   examples: ["2030-01-31T07:00:00Z"],
 })
 
+/** The same of a record's time in epoch milliseconds, which `writeJson` turns into text. */
+export const Time = TimeJson.annotate({
+  [writtenAsInstant]: true,
+}) as unknown as Schema.Codec<number>
+
 export const IdJson = Schema.Int
 
 /** A complete list. */
@@ -164,6 +170,12 @@ interface JsonPage<A> {
   readonly data: ReadonlyArray<A>
   readonly next_cursor: string | null
 }
+
+/** A page of a list. */
+export const page = <A>({ items, next }: CursorPage<A>): JsonPage<A> => ({
+  data: items,
+  next_cursor: next,
+})
 
 /** A page of a list, each record converted by `toJson`. */
 export const pageJson = <A, B>(

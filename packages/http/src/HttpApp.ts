@@ -295,8 +295,9 @@ const response = (
   reply: WholeReply,
 ): HttpServerResponse => {
   const { status } = reply
-  if ("body" in reply) {
-    return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
+  if ("body" in reply || "json" in reply) {
+    const json = "json" in reply ? reply.json : JSON.stringify(reply.body)
+    return text(json, { status, headers, contentType: "application/json" })
   }
   if (!("content" in reply)) return empty({ status, headers })
   const { bytes, contentType, length } = reply.content

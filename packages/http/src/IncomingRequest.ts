@@ -61,6 +61,7 @@ export type Reply =
 export type WholeReply =
   /** The body is written as JSON. */
   | { readonly status: number; readonly body: unknown }
+  | { readonly status: number; readonly json: string }
   | { readonly status: number; readonly content: Content }
   /** Without a body: the caller has a copy. */
   | { readonly status: 304 }

@@ -4,7 +4,6 @@
  */
 import {
   described,
-  formatInstant,
   MediaLinks,
   messageJson,
   messageStatuses,
@@ -12,7 +11,7 @@ import {
   statusAt,
   storedFileId,
 } from "@messaging-service/core"
-import type { MediaLink, Message, PhoneBehaviour } from "@messaging-service/core"
+import type { MediaLink, Message } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
@@ -27,19 +26,10 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import {
-  jsonBody,
-  IdJson,
-  json,
-  optionalJson,
-  pageJson,
-  pageBody,
-  query,
-  TimeJson,
-} from "./Entry.ts"
+import { jsonBody, IdJson, json, optionalJson, pageJson, pageBody, query, Time } from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
 import { MessageJson } from "./v2/messages.ts"
-import { NumberJson, numberJson } from "./v2/numbers.ts"
+import { NumberJson, shownNumber } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
 
@@ -47,74 +37,46 @@ const simulatorPath = "/admin/v1/simulator"
 
 const BehaviourJson = Schema.Struct({
   send: Schema.Literals(["succeed", "fail", "hang", "drop"]),
-  error_message: Schema.NullOr(Schema.String),
-  latency_ms: Schema.Int,
+  errorMessage: Schema.NullOr(Schema.String),
+  latencyMillis: Schema.Int,
   groups: Schema.Array(Schema.String),
 }).annotate({ identifier: "Behaviour" })
-
-const behaviourJson = (behaviour: PhoneBehaviour): typeof BehaviourJson.Type => ({
-  send: behaviour.send,
-  error_message: behaviour.errorMessage,
-  latency_ms: behaviour.latencyMillis,
-  groups: behaviour.groups,
-})
 
 /** A copy that a recipient really sees. */
 const SentJson = Schema.Struct({
   id: IdJson,
-  message_id: Schema.NullOr(IdJson),
+  messageId: Schema.NullOr(IdJson),
   status: described(
     Schema.NullOr(Schema.Literals(messageStatuses)),
     "Of the message; null when that is gone.",
   ),
-  number_id: IdJson,
-  workspace_id: IdJson,
+  numberId: IdJson,
+  workspaceId: IdJson,
   to: described(Schema.String, "The phone with +, the group's name, or the username."),
   text: Schema.String,
   media: Schema.NullOr(
     Schema.Struct({
-      file_name: Schema.String,
-      mime_type: Schema.String,
+      fileName: Schema.String,
+      mimeType: Schema.String,
       size: Schema.Int,
       sha256: Schema.String,
       url: described(Schema.NullOr(Schema.String), "The link of a stored file."),
     }),
   ),
-  at: TimeJson,
+  at: Time,
 }).annotate({ identifier: "Sent" })
 
 /** Null for a customer's own link: what was fetched from there is not kept. */
 const storedLink = (message: Message, now: number, link: MediaLink): string | null =>
   storedFileId(message.media) === null ? null : (publicMedia(message, now, link)?.url ?? null)
 
-const sentJson = (
-  { message, ...copy }: ReceivedCopy,
-  now: number,
-  link: MediaLink,
-): typeof SentJson.Type => ({
-  id: copy.id,
-  message_id: copy.messageId,
+const shownCopy = ({ message, ...copy }: ReceivedCopy, now: number, link: MediaLink) => ({
+  ...copy,
   status: message && statusAt(message, now),
-  number_id: copy.numberId,
-  workspace_id: copy.workspaceId,
-  to: copy.to,
-  text: copy.text,
-  media:
-    copy.media === null
-      ? null
-      : {
-          file_name: copy.media.fileName,
-          mime_type: copy.media.mimeType,
-          size: copy.media.size,
-          sha256: copy.media.sha256,
-          url: message && storedLink(message, now, link),
-        },
-  at: formatInstant(copy.at),
+  media: copy.media && { ...copy.media, url: message && storedLink(message, now, link) },
 })
 
-const ClockJson = Schema.Struct({ now: TimeJson }).annotate({ identifier: "Clock" })
-
-const clockJson = (now: number): typeof ClockJson.Type => ({ now: formatInstant(now) })
+const ClockJson = Schema.Struct({ now: Time }).annotate({ identifier: "Clock" })
 
 /** The phones that exist; null for the rule. */
 const RegisteredJson = Schema.Struct({
@@ -150,7 +112,7 @@ const emulatorRoutes = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* getBehaviour({ id }) {
       const emulator = yield* Emulator
-      return behaviourJson(yield* emulator.behaviour(id("number_id")))
+      return yield* emulator.behaviour(id("number_id"))
     }),
   }),
   route(`GET ${simulatorPath}/registered`, {
@@ -183,7 +145,7 @@ const emulatorRoutes = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* setBehaviour({ id, request }) {
       const emulator = yield* Emulator
-      return behaviourJson(yield* emulator.setBehaviour(id("number_id"), request))
+      return yield* emulator.setBehaviour(id("number_id"), request)
     }),
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/scan`, {
@@ -198,7 +160,7 @@ const emulatorRoutes = [
     refused: [missingNumber, "not_connecting", "invalid_phone"],
     handler: Effect.fnUntraced(function* scanCode({ id, request }) {
       const emulator = yield* Emulator
-      return numberJson(yield* emulator.scan(id("number_id"), request))
+      return shownNumber(yield* emulator.scan(id("number_id"), request))
     }),
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/logout`, {
@@ -210,7 +172,7 @@ const emulatorRoutes = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* logOut({ id }) {
       const emulator = yield* Emulator
-      return numberJson(yield* emulator.logout(id("number_id")))
+      return shownNumber(yield* emulator.logout(id("number_id")))
     }),
   }),
   route(`PUT ${simulatorPath}/registered`, {
@@ -255,7 +217,7 @@ const emulatorRoutes = [
       const { link } = yield* MediaLinks
       const page = yield* emulator.sent(request)
       const now = yield* Clock.currentTimeMillis
-      return pageJson(page, (copy) => sentJson(copy, now, link))
+      return pageJson(page, (copy) => shownCopy(copy, now, link))
     }),
   }),
   route(`GET ${simulatorPath}/clock`, {
@@ -265,7 +227,7 @@ const emulatorRoutes = [
     success: "The service's time.",
     answer: jsonBody(ClockJson, clock),
     handler: Effect.fnUntraced(function* getClock() {
-      return clockJson(yield* Clock.currentTimeMillis)
+      return { now: yield* Clock.currentTimeMillis }
     }),
   }),
   route(`POST ${simulatorPath}/clock/advance`, {
@@ -279,7 +241,7 @@ const emulatorRoutes = [
     refused: ["clock_not_adjustable"],
     handler: Effect.fnUntraced(function* advanceClock({ request }) {
       const emulator = yield* Emulator
-      return clockJson(yield* emulator.advance(request))
+      return { now: yield* emulator.advance(request) }
     }),
   }),
   route(`POST ${simulatorPath}/settle`, {

@@ -11,8 +11,6 @@ import {
   campaignStates,
   campaignWaitReasons,
   described,
-  formatInstant,
-  instantOrNull,
   noRows,
   maximumCampaignFileBytes,
   mediaJson,
@@ -27,11 +25,9 @@ import {
   weekdays,
 } from "@messaging-service/core"
 import type {
-  CampaignForecast,
   CampaignId,
   CampaignRowView,
   CampaignView,
-  CampaignWait,
   ChangeCampaign,
   CreateCampaign,
   ListCampaignRows,
@@ -56,7 +52,7 @@ import {
   pageBody,
   query,
   StreamedAnswer,
-  TimeJson,
+  Time,
 } from "../Entry.ts"
 import { parseQuery, repeatedAnswer } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
@@ -90,7 +86,7 @@ const WaitsJson = described(
     Schema.Array(
       Schema.Struct({
         reason: Schema.Literals(campaignWaitReasons),
-        until: described(Schema.NullOr(TimeJson), "When it ends by itself; null when unknown."),
+        until: described(Schema.NullOr(Time), "When it ends by itself; null when unknown."),
       }),
     ),
   ),
@@ -104,7 +100,7 @@ const CampaignJson = Schema.Struct({
   mode: Schema.Literals(["live", "test"]),
   name: Schema.String,
   state: Schema.Literals(campaignStates),
-  state_reason: described(
+  stateReason: described(
     Schema.NullOr(Schema.Literals(pauseReasons)),
     "Why it is paused; else null.",
   ),
@@ -113,7 +109,7 @@ const CampaignJson = Schema.Struct({
   from: described(Schema.NullOr(Schema.Array(IdJson)), "Null: any number of the workspace."),
   reference: described(Schema.String, "Of all its messages."),
   timezone: Schema.NullOr(Schema.String),
-  send_at: Schema.NullOr(TimeJson),
+  sendAt: Schema.NullOr(Time),
   hours: described(
     Schema.NullOr(
       Schema.Struct({
@@ -124,44 +120,23 @@ const CampaignJson = Schema.Struct({
     ),
     "Messages leave only then.",
   ),
-  expires_at: Schema.NullOr(TimeJson),
-  quota_reserve: described(Schema.Int, "What it leaves to others of each number's 24 hours."),
-  default_country_code: Schema.NullOr(Schema.String),
+  expiresAt: Schema.NullOr(Time),
+  quotaReserve: described(Schema.Int, "What it leaves to others of each number's 24 hours."),
+  defaultCountryCode: Schema.NullOr(Schema.String),
   duplicates: Schema.Literals(["keep", "drop"]),
   rows: described(CountsJson, "Exact at the moment of the answer."),
-  waits_for: WaitsJson,
-  finishes_at: described(Schema.NullOr(TimeJson), "As far as is known now; null when unknown."),
-  created_at: TimeJson,
-  started_at: Schema.NullOr(TimeJson),
-  ended_at: Schema.NullOr(TimeJson),
+  waitsFor: WaitsJson,
+  finishesAt: described(Schema.NullOr(Time), "As far as is known now; null when unknown."),
+  createdAt: Time,
+  startedAt: Schema.NullOr(Time),
+  endedAt: Schema.NullOr(Time),
 }).annotate({ identifier: "Campaign" })
 
-const waitsJson = (waits: ReadonlyArray<CampaignWait> | null) =>
-  waits && waits.map(({ reason, until }) => ({ reason, until: instantOrNull(until) }))
-
-const campaignJson = (campaign: CampaignView): typeof CampaignJson.Type => ({
-  id: campaign.id,
-  mode: campaign.mode,
-  name: campaign.name,
-  state: campaign.state,
-  state_reason: campaign.stateReason,
-  text: campaign.text,
+const shownCampaign = (campaign: CampaignView) => ({
+  ...campaign,
   media: campaign.media && mediaJson(campaign.media),
-  from: campaign.from,
   reference: campaignReference(campaign),
-  timezone: campaign.timezone,
-  send_at: instantOrNull(campaign.sendAt),
   hours: campaign.hours && toHoursInput(campaign.hours),
-  expires_at: instantOrNull(campaign.expiresAt),
-  quota_reserve: campaign.quotaReserve,
-  default_country_code: campaign.defaultCountryCode,
-  duplicates: campaign.duplicates,
-  rows: campaign.rows,
-  waits_for: waitsJson(campaign.waitsFor),
-  finishes_at: instantOrNull(campaign.finishesAt),
-  created_at: formatInstant(campaign.createdAt),
-  started_at: instantOrNull(campaign.startedAt),
-  ended_at: instantOrNull(campaign.endedAt),
 })
 
 const RowJson = Schema.Struct({
@@ -176,14 +151,14 @@ const RowJson = Schema.Struct({
     Schema.NullOr(Schema.String),
     "As it would be sent or was sent; null when refused.",
   ),
-  send_at: Schema.NullOr(TimeJson),
-  expires_at: Schema.NullOr(TimeJson),
-  message_id: Schema.NullOr(IdJson),
-  number_id: Schema.NullOr(IdJson),
-  taken_on_at: Schema.NullOr(TimeJson),
-  sent_at: Schema.NullOr(TimeJson),
-  delivered_at: Schema.NullOr(TimeJson),
-  read_at: Schema.NullOr(TimeJson),
+  sendAt: Schema.NullOr(Time),
+  expiresAt: Schema.NullOr(Time),
+  messageId: Schema.NullOr(IdJson),
+  numberId: Schema.NullOr(IdJson),
+  takenOnAt: Schema.NullOr(Time),
+  sentAt: Schema.NullOr(Time),
+  deliveredAt: Schema.NullOr(Time),
+  readAt: Schema.NullOr(Time),
   error: described(
     Schema.NullOr(
       Schema.Struct({
@@ -200,20 +175,9 @@ const RowJson = Schema.Struct({
 const recipientJson = (to: RowRecipient): typeof RequestedRecipientJson.Type =>
   "contactId" in to ? { contact_id: to.contactId } : to
 
-const rowJson = (row: CampaignRowView): typeof RowJson.Type => ({
-  row: row.row,
-  line: row.line,
+const shownRow = (row: CampaignRowView) => ({
+  ...row,
   to: row.to && recipientJson(row.to),
-  status: row.status,
-  text: row.text,
-  send_at: instantOrNull(row.sendAt),
-  expires_at: instantOrNull(row.expiresAt),
-  message_id: row.messageId,
-  number_id: row.numberId,
-  taken_on_at: instantOrNull(row.takenOnAt),
-  sent_at: instantOrNull(row.sentAt),
-  delivered_at: instantOrNull(row.deliveredAt),
-  read_at: instantOrNull(row.readAt),
   error: row.problem && {
     ...row.problem,
     field: row.problem.field && writtenField(row.problem.field),
@@ -221,20 +185,14 @@ const rowJson = (row: CampaignRowView): typeof RowJson.Type => ({
 })
 
 const AddedJson = Schema.Struct({
-  first_row: Schema.Int,
-  last_row: Schema.Int,
+  firstRow: Schema.Int,
+  lastRow: Schema.Int,
   pending: described(Schema.Int, "Rows that can be sent."),
   refused: described(Schema.Int, "Rows that cannot, and never stop the others."),
   problems: described(Schema.Array(RowJson), "The first 100 refused ones."),
 }).annotate({ identifier: "CampaignRowsAdded" })
 
-const addedJson = (added: RowsAdded): typeof AddedJson.Type => ({
-  first_row: added.firstRow,
-  last_row: added.lastRow,
-  pending: added.pending,
-  refused: added.refused,
-  problems: added.problems.map(rowJson),
-})
+const shownAdded = (added: RowsAdded) => ({ ...added, problems: added.problems.map(shownRow) })
 
 const ClearedJson = Schema.Struct({
   deleted: described(Schema.Int, "How many."),
@@ -248,33 +206,19 @@ const ForecastJson = Schema.Struct({
   }),
   numbers: Schema.Array(
     Schema.Struct({
-      number_id: IdJson,
+      numberId: IdJson,
       usable: Schema.Boolean,
       room: described(Schema.Int, "Now in its 24 hours, the reserve taken off."),
       rows: described(Schema.Int, "Its share."),
     }),
   ),
-  starts_at: Schema.NullOr(TimeJson),
-  finishes_at: described(
-    Schema.NullOr(TimeJson),
+  startsAt: Schema.NullOr(Time),
+  finishesAt: described(
+    Schema.NullOr(Time),
     "Null when the allowance is short, or no number is usable.",
   ),
-  waits_for: WaitsJson,
+  waitsFor: WaitsJson,
 }).annotate({ identifier: "CampaignForecast" })
-
-const forecastJson = (forecast: CampaignForecast): typeof ForecastJson.Type => ({
-  rows: forecast.rows,
-  allowance: forecast.allowance,
-  numbers: forecast.numbers.map(({ numberId, room, rows, usable }) => ({
-    number_id: numberId,
-    usable,
-    room,
-    rows,
-  })),
-  starts_at: instantOrNull(forecast.startsAt),
-  finishes_at: instantOrNull(forecast.finishesAt),
-  waits_for: waitsJson(forecast.waitsFor),
-})
 
 const ResultsCsv = Schema.Unknown.annotate({ identifier: "CampaignResults" })
 
@@ -287,7 +231,7 @@ const exampleInput = {
   hours: { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", until: "18:00" },
 } as const
 
-const exampleCounts: typeof CountsJson.Type = {
+const exampleCounts = {
   total: 5000,
   pending: 3987,
   refused: 13,
@@ -301,7 +245,7 @@ const exampleCounts: typeof CountsJson.Type = {
   expired: 0,
 }
 
-const exampleCampaign: typeof CampaignJson.Type = {
+const exampleCampaign = {
   id: 7,
   mode: "live",
   name: exampleInput.name,
@@ -326,7 +270,7 @@ const exampleCampaign: typeof CampaignJson.Type = {
   ended_at: null,
 }
 
-const exampleDraft: typeof CampaignJson.Type = {
+const exampleDraft = {
   ...exampleCampaign,
   state: "draft",
   rows: noRows,
@@ -335,7 +279,7 @@ const exampleDraft: typeof CampaignJson.Type = {
   started_at: null,
 }
 
-const exampleRow: typeof RowJson.Type = {
+const exampleRow = {
   row: 17,
   line: 18,
   to: { phone: "+15550001234" },
@@ -352,7 +296,7 @@ const exampleRow: typeof RowJson.Type = {
   error: null,
 }
 
-const exampleRefused: typeof RowJson.Type = {
+const exampleRefused = {
   ...exampleRow,
   row: 3,
   line: 4,
@@ -477,7 +421,7 @@ const moves = (["start", "pause", "stop"] as const).map((move) => {
       // Refusals name fields of the campaign.
       incoming.source = "json"
       const scope = yield* whose(role, id("id"), incoming)
-      return campaignJson(yield* campaigns[move](...scope, id("campaign_id")))
+      return shownCampaign(yield* campaigns[move](...scope, id("campaign_id")))
     }),
   })
 })
@@ -505,7 +449,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
       const created = yield* campaigns.create(...scope, request, idempotency)
-      return repeatedAnswer(incoming, answerJson(created, campaignJson))
+      return repeatedAnswer(incoming, answerJson(created, shownCampaign))
     }),
   }),
   route(`GET ${campaignsPath}`, {
@@ -520,7 +464,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* listCampaigns({ id, incoming, request, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return pageJson(yield* campaigns.list(...scope, request), campaignJson)
+      return pageJson(yield* campaigns.list(...scope, request), shownCampaign)
     }),
   }),
   route(`GET ${campaignPath}`, {
@@ -534,7 +478,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* getCampaign({ id, incoming, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return campaignJson(yield* campaigns.get(...scope, id("campaign_id")))
+      return shownCampaign(yield* campaigns.get(...scope, id("campaign_id")))
     }),
   }),
   route(`PATCH ${campaignPath}`, {
@@ -551,7 +495,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* updateCampaign({ id, incoming, request, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return campaignJson(yield* campaigns.update(...scope, id("campaign_id"), request))
+      return shownCampaign(yield* campaigns.update(...scope, id("campaign_id"), request))
     }),
   }),
   route(`DELETE ${campaignPath}`, {
@@ -616,7 +560,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
       const campaignId = id<CampaignId>("campaign_id")
       if (request.kind === "json") {
         const added = campaigns.addRows(...scope, campaignId, request.command, idempotency)
-        return repeatedAnswer(incoming, answerJson(yield* added, addedJson))
+        return repeatedAnswer(incoming, answerJson(yield* added, shownAdded))
       }
       const content = Stream.mapError(
         request.content.content,
@@ -624,7 +568,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
       )
       const upload = { toColumn, content }
       const added = campaigns.uploadRows(...scope, campaignId, upload, idempotency)
-      return repeatedAnswer(incoming, answerJson(yield* added, addedJson))
+      return repeatedAnswer(incoming, answerJson(yield* added, shownAdded))
     }),
   }),
   route(`DELETE ${rowsPath}`, {
@@ -654,7 +598,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* listCampaignRows({ id, incoming, request, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return pageJson(yield* campaigns.rows(...scope, id("campaign_id"), request), rowJson)
+      return pageJson(yield* campaigns.rows(...scope, id("campaign_id"), request), shownRow)
     }),
   }),
   route(`GET ${rowsPath}/{row}`, {
@@ -668,7 +612,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* getCampaignRow({ id, incoming, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return rowJson(yield* campaigns.row(...scope, id("campaign_id"), id("row")))
+      return shownRow(yield* campaigns.row(...scope, id("campaign_id"), id("row")))
     }),
   }),
   route(`GET ${campaignPath}/results.csv`, {
@@ -721,7 +665,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* forecastCampaign({ id, incoming, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return forecastJson(yield* campaigns.forecast(...scope, id("campaign_id")))
+      return yield* campaigns.forecast(...scope, id("campaign_id"))
     }),
   }),
   ...moves,
@@ -739,7 +683,7 @@ export const campaignRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* resumeCampaign({ id, incoming, request, role }) {
       const campaigns = yield* Campaigns
       const scope = yield* whose(role, id("id"), incoming)
-      return campaignJson(yield* campaigns.resume(...scope, id("campaign_id"), request))
+      return shownCampaign(yield* campaigns.resume(...scope, id("campaign_id"), request))
     }),
   }),
 ]

@@ -15,25 +15,21 @@ import {
   receiverUrlFor,
 } from "@messaging-service/core"
 import type {
-  CallbackAttempt,
   ChangeWebhook,
   ListDeliveries,
   ListPage,
-  LoggedDelivery,
   RecoverEvents,
   RedeliverEvent,
-  Role,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { jsonBody, json, listOf, pageBody, query, pageJson } from "../Entry.ts"
+import { jsonBody, json, listOf, page, pageBody, query, pageJson } from "../Entry.ts"
 import {
   DeliveryJson,
   EndpointJson,
   QueuedEventJson,
-  deliveryJson,
-  endpointJson,
-  queuedJson,
+  shownEndpoint,
+  shownQueued,
 } from "../v2/webhooks.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -46,35 +42,17 @@ const CallbackDeliveryJson = Schema.Struct({
   url: described(Schema.String, "Where it was sent; members see it without its query."),
 }).annotate({ identifier: "CallbackDelivery" })
 
-const callbackDeliveryJson = (
-  attempt: CallbackAttempt,
-  viewer: Role,
-): typeof CallbackDeliveryJson.Type => ({
-  ...deliveryJson(attempt),
-  url: receiverUrlFor(viewer, attempt.url),
-})
-
 const LoggedDeliveryJson = Schema.Struct({
   ...DeliveryJson.fields,
-  request_body: described(
+  requestBody: described(
     Schema.NullOr(Schema.String),
     "The event as it was sent; null once it is erased.",
   ),
-  response_body: described(
+  responseBody: described(
     Schema.NullOr(Schema.String),
     "The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8.",
   ),
 }).annotate({ identifier: "LoggedDelivery" })
-
-const loggedDeliveryJson = ({
-  attempt,
-  requestBody,
-  responseBody,
-}: LoggedDelivery): typeof LoggedDeliveryJson.Type => ({
-  ...deliveryJson(attempt),
-  request_body: requestBody,
-  response_body: responseBody,
-})
 
 const RecoveredJson = Schema.Struct({
   queued: described(Schema.Int, "Events that are delivered again."),
@@ -117,7 +95,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
       const endpoints = yield* webhooks.list(role, id("id"))
       return {
         data: endpoints.map((endpoint) =>
-          endpointJson({ ...endpoint, url: receiverUrlFor(role, endpoint.url) }),
+          shownEndpoint({ ...endpoint, url: receiverUrlFor(role, endpoint.url) }),
         ),
       }
     }),
@@ -133,10 +111,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["webhook_not_found", "invalid_datetime"],
     handler: Effect.fnUntraced(function* listDeliveries({ id, request, role }) {
       const webhooks = yield* WebhookOperations
-      return pageJson(
-        yield* webhooks.deliveries(role, id("id"), id("webhook_id"), request),
-        deliveryJson,
-      )
+      return page(yield* webhooks.deliveries(role, id("id"), id("webhook_id"), request))
     }),
   }),
   route(`GET ${webhookPath}/deliveries/{delivery_id}`, {
@@ -153,9 +128,13 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["webhook_not_found", "delivery_not_found"],
     handler: Effect.fnUntraced(function* getDelivery({ id, role }) {
       const webhooks = yield* WebhookOperations
-      return loggedDeliveryJson(
-        yield* webhooks.delivery(role, id("id"), id("webhook_id"), id("delivery_id")),
+      const { attempt, ...bodies } = yield* webhooks.delivery(
+        role,
+        id("id"),
+        id("webhook_id"),
+        id("delivery_id"),
       )
+      return { ...attempt, ...bodies }
     }),
   }),
   route(`PATCH ${webhookPath}`, {
@@ -170,7 +149,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["webhook_not_found", "invalid_webhook_url"],
     handler: Effect.fnUntraced(function* updateWorkspaceWebhook({ id, request, role }) {
       const webhooks = yield* WebhookOperations
-      return endpointJson(yield* webhooks.update(role, id("id"), id("webhook_id"), request))
+      return shownEndpoint(yield* webhooks.update(role, id("id"), id("webhook_id"), request))
     }),
   }),
   route(`POST ${webhookPath}/recover`, {
@@ -198,7 +177,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["webhook_not_found", "webhook_limit_reached"],
     handler: Effect.fnUntraced(function* resumeWebhook({ id, role }) {
       const webhooks = yield* WebhookOperations
-      return endpointJson(yield* webhooks.resume(role, id("id"), id("webhook_id")))
+      return shownEndpoint(yield* webhooks.resume(role, id("id"), id("webhook_id")))
     }),
   }),
   route(`POST ${webhookPath}/redeliver`, {
@@ -217,7 +196,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["webhook_not_found", "event_not_found", "webhook_stopped"],
     handler: Effect.fnUntraced(function* redeliverEvent({ id, request, role }) {
       const webhooks = yield* WebhookOperations
-      return queuedJson(yield* webhooks.redeliver(role, id("id"), id("webhook_id"), request))
+      return shownQueued(yield* webhooks.redeliver(role, id("id"), id("webhook_id"), request))
     }),
   }),
   route(`GET ${workspacePath}/callbacks/deliveries`, {
@@ -230,8 +209,11 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     answer: pageBody(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
     handler: Effect.fnUntraced(function* listCallbackDeliveries({ id, request, role }) {
       const webhooks = yield* WebhookOperations
-      const page = yield* webhooks.callbackDeliveries(role, id("id"), request)
-      return pageJson(page, (attempt) => callbackDeliveryJson(attempt, role))
+      const attempts = yield* webhooks.callbackDeliveries(role, id("id"), request)
+      return pageJson(attempts, (attempt) => ({
+        ...attempt,
+        url: receiverUrlFor(role, attempt.url),
+      }))
     }),
   }),
   route(`GET ${workspacePath}/callback-secret`, {

@@ -5,15 +5,13 @@ import {
   MessageOperations,
   connectionReasons,
   described,
-  formatInstant,
-  instantOrNull,
   timelineTypes,
   waitReasons,
 } from "@messaging-service/core"
-import type { CancelMessages, Timeline } from "@messaging-service/core"
+import type { CancelMessages } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { jsonBody, IdJson, json, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, Time } from "../Entry.ts"
 import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -27,7 +25,7 @@ const WaitingJson = Schema.Struct({
     Schema.Array(
       Schema.Struct({
         reason: Schema.Literals(waitReasons),
-        until: described(Schema.NullOr(TimeJson), "When it ends by itself; null when unknown."),
+        until: described(Schema.NullOr(Time), "When it ends by itself; null when unknown."),
         because: described(
           Schema.NullOr(Schema.Literals(connectionReasons)),
           "Why the workspace or number sends nothing; else null.",
@@ -43,15 +41,15 @@ const WaitingJson = Schema.Struct({
 }).annotate({ identifier: "MessageWaiting" })
 
 const EntryJson = Schema.Struct({
-  at: TimeJson,
+  at: Time,
   type: Schema.Literals(timelineTypes),
   attempt: described(Schema.NullOr(Schema.Int), "Of a delivery, from 1."),
-  event_id: Schema.NullOr(Schema.String),
-  webhook_id: described(Schema.NullOr(IdJson), "Null for a callback."),
+  eventId: Schema.NullOr(Schema.String),
+  webhookId: described(Schema.NullOr(IdJson), "Null for a callback."),
   url: described(Schema.NullOr(Schema.String), "The receiver; members see it without its query."),
-  response_status: Schema.NullOr(Schema.Int),
-  duration_ms: Schema.NullOr(Schema.Int),
-  next_attempt_at: Schema.NullOr(TimeJson),
+  responseStatus: Schema.NullOr(Schema.Int),
+  durationMillis: Schema.NullOr(Schema.Int),
+  nextAttemptAt: Schema.NullOr(Time),
   error: Schema.NullOr(
     Schema.Struct({ code: Schema.String, message: Schema.NullOr(Schema.String) }),
   ),
@@ -68,33 +66,9 @@ const TimelineJson = Schema.Struct({
   truncated: described(Schema.Boolean, "True when older attempts and deliveries are left out."),
 }).annotate({ identifier: "Timeline" })
 
-type EntryFields = typeof EntryJson.Type
-
-const entryJson = (entry: Timeline["entries"][number]): EntryFields => ({
-  at: formatInstant(entry.at),
-  type: entry.type,
-  attempt: entry.attempt,
-  event_id: entry.eventId,
-  webhook_id: entry.webhookId,
-  url: entry.url,
-  response_status: entry.responseStatus,
-  duration_ms: entry.durationMillis,
-  next_attempt_at: instantOrNull(entry.nextAttemptAt),
-  error: entry.error,
-})
-
-const waitingJson = ({ ahead, for: reasons }: NonNullable<Timeline["waiting"]>) => ({
-  for: reasons.map(({ because, reason, until }) => ({
-    reason,
-    until: instantOrNull(until),
-    because,
-  })),
-  ahead,
-})
-
 const CancelledManyJson = Schema.Struct({
   cancelled: Schema.Int,
-  not_cancellable: described(
+  notCancellable: described(
     Schema.Int,
     "Sent, ended or unknown by now, or still being sent after 5 seconds.",
   ),
@@ -140,9 +114,9 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
       )
       return {
         message: workspaceMessageJson(message, yield* Clock.currentTimeMillis, link),
-        campaign: message.campaign && { id: message.campaign.id, row: message.campaign.row },
-        waiting: waiting && waitingJson(waiting),
-        data: entries.map(entryJson),
+        campaign: message.campaign,
+        waiting,
+        data: entries,
         truncated,
       }
     }),
@@ -159,8 +133,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["invalid_datetime", "invalid_phone"],
     handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request, role }) {
       const operations = yield* MessageOperations
-      const done = yield* operations.cancelMany(role, id("id"), request)
-      return { cancelled: done.cancelled, not_cancellable: done.notCancellable, more: done.more }
+      return yield* operations.cancelMany(role, id("id"), request)
     }),
   }),
   route(`DELETE ${messagePath}`, {

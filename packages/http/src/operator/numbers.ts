@@ -6,8 +6,6 @@ import {
   connectionReasons,
   connectionStates,
   described,
-  formatInstant,
-  instantOrNull,
   NumberBody,
   NumberOperations,
   NumberPatch,
@@ -25,13 +23,11 @@ import {
 import type {
   BeginTelegramLogin,
   ChangeNumber,
-  ConnectView,
   CreateNumber,
   GiveTelegramCode,
   GiveTelegramPassword,
   ListedConnection,
   NumberConnection,
-  OperatedNumber,
   PauseNumber,
   TelegramLoginView,
 } from "@messaging-service/core"
@@ -44,11 +40,11 @@ import {
   json,
   listOf,
   optionalJson,
-  TimeJson,
+  Time,
 } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
-import { ConnectJson, connectJson, numberJson, NumberJson } from "../v2/numbers.ts"
+import { ConnectJson, NumberJson, shownNumber } from "../v2/numbers.ts"
 import { missingNumber, numberPath, operatorRoute, workspacePath } from "./pipeline.ts"
 import type { Admitted, OperatorRoute } from "./pipeline.ts"
 
@@ -56,21 +52,18 @@ const route = operatorRoute("Workspace numbers")
 
 /** Its sending limits; null for no limit of that kind. */
 const PacingJson = Schema.Struct({
-  min_interval_ms: Schema.NullOr(Schema.Int),
-  jitter_ms: Schema.NullOr(Schema.Int),
-  per_minute: Schema.NullOr(Schema.Int),
-  per_hour: Schema.NullOr(Schema.Int),
-  new_recipients_per_day: Schema.NullOr(Schema.Int),
+  minIntervalMillis: Schema.NullOr(Schema.Int),
+  jitterMillis: Schema.NullOr(Schema.Int),
+  perMinute: Schema.NullOr(Schema.Int),
+  perHour: Schema.NullOr(Schema.Int),
+  newRecipientsPerDay: Schema.NullOr(Schema.Int),
 }).annotate({ identifier: "Pacing" })
 
 /** What an operator reads of a linking attempt: also when its parts end. */
 const OperatedConnectJson = Schema.Struct({
   ...ConnectJson.fields,
-  qr_code_expires_at: described(
-    Schema.NullOr(TimeJson),
-    "When another QR code replaces the shown one.",
-  ),
-  ends_at: described(Schema.NullOr(TimeJson), "When linking ends unless a phone takes a code."),
+  qrCodeExpiresAt: described(Schema.NullOr(Time), "When another QR code replaces the shown one."),
+  endsAt: described(Schema.NullOr(Time), "When linking ends unless a phone takes a code."),
 }).annotate({ identifier: "OperatedConnect" })
 
 /** The Number object with its operator settings. */
@@ -86,30 +79,6 @@ const OperatedNumberJson = Schema.Struct({
     "The proxy of its connection.",
   ),
 }).annotate({ identifier: "OperatedNumber" })
-
-const operatedJson = ({
-  connect = null,
-  pacing,
-  proxy,
-  ...number
-}: OperatedNumber & {
-  readonly connect?: ConnectView | null
-}): typeof OperatedNumberJson.Type => ({
-  ...numberJson(number),
-  connect: connect && {
-    ...connectJson(connect),
-    qr_code_expires_at: instantOrNull(connect.qrCodeExpiresAt),
-    ends_at: instantOrNull(connect.endsAt),
-  },
-  pacing: {
-    min_interval_ms: pacing.minIntervalMillis,
-    jitter_ms: pacing.jitterMillis,
-    per_minute: pacing.perMinute,
-    per_hour: pacing.perHour,
-    new_recipients_per_day: pacing.newRecipientsPerDay,
-  },
-  proxy,
-})
 
 const pacing = {
   min_interval_ms: 1000,
@@ -141,10 +110,10 @@ const ConnectionJson = Schema.Struct({
     Schema.NullOr(Schema.Literals(connectionReasons)),
     "Why it is not connected, or why it sends nothing while connected.",
   ),
-  since: TimeJson,
-  last_seen_at: described(Schema.NullOr(TimeJson), "When the remote server last answered."),
-  paused_until: described(
-    Schema.NullOr(TimeJson),
+  since: Time,
+  lastSeenAt: described(Schema.NullOr(Time), "When the remote server last answered."),
+  pausedUntil: described(
+    Schema.NullOr(Time),
     "Also null when paused until resumed; `reason` then says so.",
   ),
   reconnects: Schema.Int,
@@ -153,37 +122,27 @@ const ConnectionJson = Schema.Struct({
     "The process that holds the connection. Null for a portal.",
   ),
   waiting: described(Schema.Int, "Waiting messages, including scheduled ones."),
-  next_send_at: described(
-    Schema.NullOr(TimeJson),
-    "When the next one may leave; null when unknown.",
-  ),
+  nextSendAt: described(Schema.NullOr(Time), "When the next one may leave; null when unknown."),
   sent_24h: Schema.Int,
 }).annotate({ identifier: "Connection" })
 
 /** A process has the name of its machine, which is the operator's matter. */
-const connectionJson = (
-  connection: NumberConnection,
+const shownConnection = <Shown extends NumberConnection>(
+  connection: Shown,
   admitted: Admitted,
-): typeof ConnectionJson.Type => ({
-  state: connection.state,
-  reason: connection.reason,
-  since: formatInstant(connection.since),
-  last_seen_at: instantOrNull(connection.lastSeenAt),
-  paused_until: instantOrNull(connection.pausedUntil),
-  reconnects: connection.reconnects,
+) => ({
+  ...connection,
   worker: admitted.kind === "operator" ? connection.worker : null,
-  waiting: connection.waiting,
-  next_send_at: instantOrNull(connection.nextSendAt),
   sent_24h: connection.sent24h,
 })
 
 const ListedConnectionJson = Schema.Struct({
-  number_id: IdJson,
+  numberId: IdJson,
   ...ConnectionJson.fields,
   quota: Schema.Struct({
     used: described(Schema.Int, "In the fullest 24 hours that a message of now would share."),
     limit: Schema.Int,
-    free_at: described(Schema.NullOr(TimeJson), "When one more fits; null while it does."),
+    freeAt: described(Schema.NullOr(Time), "When one more fits; null while it does."),
   }),
   hours: described(Schema.Array(Schema.Int), "Sent in each of the last 24 hours, oldest first."),
 }).annotate({ identifier: "ListedConnection" })
@@ -193,18 +152,13 @@ const ConnectionsJson = Schema.Struct({
   truncated: described(Schema.Boolean, "Whether the workspace has more than these 1,000 numbers."),
 })
 
-const listedConnectionJson = (
-  { hours, quota, ...connection }: ListedConnection,
-  admitted: Admitted,
-): typeof ListedConnectionJson.Type => ({
-  number_id: connection.id,
-  ...connectionJson(connection, admitted),
+const shownListed = (listed: ListedConnection, admitted: Admitted) => ({
+  ...shownConnection(listed, admitted),
+  numberId: listed.id,
   quota: {
-    used: quota.used,
-    limit: quota.limit,
-    free_at: quota.freeAt === null ? null : formatInstant(wholeSecond(quota.freeAt)),
+    ...listed.quota,
+    freeAt: listed.quota.freeAt === null ? null : wholeSecond(listed.quota.freeAt),
   },
-  hours,
 })
 
 const connected = {
@@ -228,7 +182,7 @@ const ProxyCheckJson = Schema.Struct({
     Schema.NullOr(Schema.Literals(proxyProblems)),
     "Why it did not open. `no_remote`: the number connects nowhere, so nothing was tried.",
   ),
-  duration_ms: Schema.Int,
+  durationMillis: Schema.Int,
 }).annotate({ identifier: "ProxyCheck" })
 
 /** How fast a number sends and which way it takes is the operator's matter. */
@@ -249,7 +203,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["invalid_phone", "number_exists", "number_limit_reached"],
     handler: Effect.fnUntraced(function* createNumber({ id, request, role }) {
       const numbers = yield* Numbers
-      return numberJson(yield* numbers.create(role, id("id"), request))
+      return shownNumber(yield* numbers.create(role, id("id"), request))
     }),
   }),
   route(`GET ${workspacePath}/numbers`, {
@@ -261,7 +215,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* listWorkspaceNumbers({ id, role }) {
       const numbers = yield* Numbers
       const all = yield* numbers.list(role, id("id"))
-      return { data: all.map(numberJson) }
+      return { data: all.map(shownNumber) }
     }),
   }),
   route(`GET ${numberPath}`, {
@@ -275,7 +229,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* getWorkspaceNumber({ id, role }) {
       const numbers = yield* Numbers
-      return operatedJson(yield* numbers.get(role, id("id"), id("number_id")))
+      return shownNumber(yield* numbers.get(role, id("id"), id("number_id")))
     }),
   }),
   route(`PATCH ${numberPath}`, {
@@ -289,7 +243,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* updateNumber({ admitted, id, request, role }) {
       const numbers = yield* Numbers
       if (admitted.kind === "portal") yield* refuseOperatorsFields(request)
-      return operatedJson(yield* numbers.update(role, id("id"), id("number_id"), request))
+      return shownNumber(yield* numbers.update(role, id("id"), id("number_id"), request))
     }),
   }),
   route(`DELETE ${numberPath}`, {
@@ -324,7 +278,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* listConnections({ admitted, id, role }) {
       const operations = yield* NumberOperations
       const { connections, truncated } = yield* operations.connections(role, id("id"))
-      return { data: connections.map((each) => listedConnectionJson(each, admitted)), truncated }
+      return { data: connections.map((each) => shownListed(each, admitted)), truncated }
     }),
   }),
   route(`GET ${numberPath}/connection`, {
@@ -337,7 +291,10 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* getConnection({ admitted, id, role }) {
       const operations = yield* NumberOperations
-      return connectionJson(yield* operations.connection(role, id("id"), id("number_id")), admitted)
+      return shownConnection(
+        yield* operations.connection(role, id("id"), id("number_id")),
+        admitted,
+      )
     }),
   }),
   route(`POST ${numberPath}/pause`, {
@@ -351,7 +308,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber, "invalid_datetime", "time_in_past"],
     handler: Effect.fnUntraced(function* pauseNumber({ admitted, id, request, role }) {
       const operations = yield* NumberOperations
-      return connectionJson(
+      return shownConnection(
         yield* operations.pause(role, id("id"), id("number_id"), request),
         admitted,
       )
@@ -367,7 +324,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* resumeNumber({ admitted, id, role }) {
       const operations = yield* NumberOperations
-      return connectionJson(yield* operations.resume(role, id("id"), id("number_id")), admitted)
+      return shownConnection(yield* operations.resume(role, id("id"), id("number_id")), admitted)
     }),
   }),
   route(`POST ${numberPath}/check-proxy`, {
@@ -382,8 +339,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* checkProxy({ id, role }) {
       const operations = yield* NumberOperations
       const check = yield* operations.checkProxy(role, id("id"), id("number_id"))
-      const { durationMillis, error } = check
-      return { ok: error === null, error, duration_ms: durationMillis }
+      return { ...check, ok: check.error === null }
     }),
   }),
   route(`POST ${numberPath}/logout`, {
@@ -397,7 +353,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* logOutNumber({ id, role }) {
       const operations = yield* NumberOperations
-      return numberJson(yield* operations.logOut(role, id("id"), id("number_id")))
+      return shownNumber(yield* operations.logOut(role, id("id"), id("number_id")))
     }),
   }),
 ]
@@ -407,23 +363,20 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
 /** The state of a login to a Telegram account. */
 const LoginJson = Schema.Struct({
   state: Schema.Literals(telegramLoginStates),
-  qr_url: described(
+  qrUrl: described(
     Schema.NullOr(Schema.String),
     "The `tg://` link to show as a QR code to the account's app.",
   ),
-  qr_expires_at: described(Schema.NullOr(TimeJson), "When a new link replaces it."),
-  code_sent_to: Schema.NullOr(Schema.Literals(codeWays)),
-  expires_at: described(TimeJson, "When the login expires."),
+  qrExpiresAt: described(Schema.NullOr(Time), "When a new link replaces it."),
+  codeSentTo: Schema.NullOr(Schema.Literals(codeWays)),
+  expiresAt: described(Time, "When the login expires."),
   error: described(Schema.NullOr(Schema.String), "Why it failed."),
 }).annotate({ identifier: "TelegramLogin" })
 
-const loginJson = (login: TelegramLoginView): typeof LoginJson.Type => ({
-  state: login.state,
-  qr_url: login.qr?.url ?? null,
-  qr_expires_at: instantOrNull(login.qr?.expiresAt ?? null),
-  code_sent_to: login.codeSentTo,
-  expires_at: formatInstant(login.expiresAt),
-  error: login.error,
+const shownLogin = ({ qr, ...login }: TelegramLoginView) => ({
+  ...login,
+  qrUrl: qr?.url ?? null,
+  qrExpiresAt: qr?.expiresAt ?? null,
 })
 
 const codeSent = {
@@ -463,7 +416,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     ],
     handler: Effect.fnUntraced(function* beginTelegramLogin({ id, request, role }) {
       const logins = yield* TelegramLogins
-      return loginJson(yield* logins.begin(role, id("id"), id("number_id"), request))
+      return shownLogin(yield* logins.begin(role, id("id"), id("number_id"), request))
     }),
   }),
   route(`GET ${loginPath}`, {
@@ -475,7 +428,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber, noLogin],
     handler: Effect.fnUntraced(function* getTelegramLogin({ id, role }) {
       const logins = yield* TelegramLogins
-      return loginJson(yield* logins.get(role, id("id"), id("number_id")))
+      return shownLogin(yield* logins.get(role, id("id"), id("number_id")))
     }),
   }),
   route(`DELETE ${loginPath}`, {
@@ -502,7 +455,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber, noLogin, "invalid_code"],
     handler: Effect.fnUntraced(function* giveTelegramCode({ id, request, role }) {
       const logins = yield* TelegramLogins
-      return loginJson(yield* logins.giveCode(role, id("id"), id("number_id"), request))
+      return shownLogin(yield* logins.giveCode(role, id("id"), id("number_id"), request))
     }),
   }),
   route(`POST ${loginPath}/password`, {
@@ -518,7 +471,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
     refused: [missingNumber, noLogin, "invalid_password"],
     handler: Effect.fnUntraced(function* giveTelegramPassword({ id, request, role }) {
       const logins = yield* TelegramLogins
-      return loginJson(yield* logins.givePassword(role, id("id"), id("number_id"), request))
+      return shownLogin(yield* logins.givePassword(role, id("id"), id("number_id"), request))
     }),
   }),
 ]

@@ -57,6 +57,7 @@ import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
 import { getIdempotencyKey, toIdempotency } from "../v2/pipeline.ts"
 import type { ServicesV2 } from "../v2/pipeline.ts"
+import { writeJson } from "../writeJson.ts"
 import type { SessionCookie } from "./sessionCookie.ts"
 
 /** The services of handlers. */
@@ -314,13 +315,13 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     const idempotency = toIdempotency(key, route, incoming, read.fingerprinted)
     const input = { admitted, role, id, incoming, idempotency, request: read.request }
     const { request: command } = read
-    const body = yield* Effect.mapError(route.handler(input), (error) =>
+    const answer = yield* Effect.mapError(route.handler(input), (error) =>
       error._tag === "Refusal" && admitted.kind === "operator"
         ? namesPrivateTargets(error, (command as { readonly url?: unknown } | undefined)?.url)
         : error,
     )
-    if (body instanceof StreamedAnswer) return { status: 200, streamed: body } as const
-    return { status: route.status ?? 200, body }
+    if (answer instanceof StreamedAnswer) return { status: 200, streamed: answer } as const
+    return { status: route.status ?? 200, json: writeJson(route.answer.schema, answer) }
   }, Effect.scoped)
   return handler
 })

@@ -1,28 +1,20 @@
 /** Links into a workspace's portal (contract: Portal links). */
-import {
-  described,
-  formatInstant,
-  instantOrNull,
-  PageInput,
-  PortalLinkBody,
-  PortalLinks,
-  roles,
-} from "@messaging-service/core"
-import type { CreatePortalLink, ListPage, SignInLink } from "@messaging-service/core"
+import { described, PageInput, PortalLinkBody, PortalLinks, roles } from "@messaging-service/core"
+import type { CreatePortalLink, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { jsonBody, IdJson, json, pageJson, pageBody, query, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, page, pageBody, query, Time } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const PortalSessionJson = Schema.Struct({
   id: IdJson,
   role: Schema.Literals(roles),
-  return_url: Schema.NullOr(Schema.String),
-  created_at: TimeJson,
-  code_expires_at: described(TimeJson, "The link signs in until then."),
-  used_at: Schema.NullOr(TimeJson),
-  expires_at: described(Schema.NullOr(TimeJson), "The end of the session; null until used."),
-  revoked_at: Schema.NullOr(TimeJson),
+  returnUrl: Schema.NullOr(Schema.String),
+  createdAt: Time,
+  codeExpiresAt: described(Time, "The link signs in until then."),
+  usedAt: Schema.NullOr(Time),
+  expiresAt: described(Schema.NullOr(Time), "The end of the session; null until used."),
+  revokedAt: Schema.NullOr(Time),
 }).annotate({ identifier: "PortalSession" })
 
 const NewPortalSessionJson = Schema.Struct({
@@ -32,17 +24,6 @@ const NewPortalSessionJson = Schema.Struct({
 
 const RevokedJson = Schema.Struct({ id: IdJson, revoked: Schema.Literal(true) }).annotate({
   identifier: "RevokedPortalSession",
-})
-
-const linkJson = (link: SignInLink): typeof PortalSessionJson.Type => ({
-  id: link.id,
-  role: link.role,
-  return_url: link.returnUrl,
-  created_at: formatInstant(link.createdAt),
-  code_expires_at: formatInstant(link.codeExpiresAt),
-  used_at: instantOrNull(link.usedAt),
-  expires_at: instantOrNull(link.expiresAt),
-  revoked_at: instantOrNull(link.revokedAt),
 })
 
 const example = {
@@ -77,7 +58,7 @@ export const portalLinkRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* createPortalSession({ id, request, role }) {
       const links = yield* PortalLinks
       const { link, url } = yield* links.create(role, id("id"), request)
-      return { ...linkJson(link), url }
+      return { ...link, url }
     }),
   }),
   route(`GET ${linksPath}`, {
@@ -90,7 +71,7 @@ export const portalLinkRoutes: ReadonlyArray<OperatorRoute> = [
     answer: pageBody(PortalSessionJson, example),
     handler: Effect.fnUntraced(function* listPortalSessions({ id, request, role }) {
       const links = yield* PortalLinks
-      return pageJson(yield* links.list(role, id("id"), request), linkJson)
+      return page(yield* links.list(role, id("id"), request))
     }),
   }),
   route(`DELETE ${linksPath}/{session_id}`, {

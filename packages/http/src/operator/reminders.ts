@@ -1,15 +1,9 @@
 /** Previews of schedules, runs at once and the logs of reminders (contract: Reminder log). */
-import {
-  PageInput,
-  PreviewBody,
-  Reminders,
-  described,
-  formatInstant,
-} from "@messaging-service/core"
-import type { ListPage, LoggedRun, PreviewReminder, SchedulePreview } from "@messaging-service/core"
+import { PageInput, PreviewBody, Reminders, described } from "@messaging-service/core"
+import type { ListPage, PreviewReminder, SchedulePreview } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { repeatedAnswer } from "../IncomingRequest.ts"
-import { jsonBody, json, pageBody, query, pageJson, IdJson, TimeJson } from "../Entry.ts"
+import { jsonBody, json, pageBody, query, page, IdJson, Time } from "../Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
@@ -17,29 +11,20 @@ import type { OperatorRoute } from "./pipeline.ts"
 /** A line of the log as the operator sees it. */
 const RunJson = Schema.Struct({
   id: IdJson,
-  due_at: TimeJson,
-  ran_at: TimeJson,
+  dueAt: Time,
+  ranAt: Time,
   outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "The accepted message."),
+  messageId: described(Schema.NullOr(IdJson), "The accepted message."),
   code: described(
     Schema.NullOr(Schema.String),
     "Why the run was refused: a code of the error catalogue.",
   ),
 }).annotate({ identifier: "ReminderRun" })
 
-const runJson = (run: LoggedRun): typeof RunJson.Type => ({
-  id: run.id,
-  due_at: formatInstant(run.dueAt),
-  ran_at: formatInstant(run.ranAt),
-  outcome: run.outcome,
-  message_id: run.messageId,
-  code: run.code,
-})
-
 const PreviewJson = Schema.Struct({
   data: Schema.Array(
     Schema.Struct({
-      at: TimeJson,
+      at: Time,
       local: described(Schema.String, "In the zone's time, with its offset."),
       mark: described(
         Schema.NullOr(Schema.Literals(["moved", "repeated"])),
@@ -51,20 +36,16 @@ const PreviewJson = Schema.Struct({
     Schema.Array(Schema.Struct({ local: Schema.String })),
     "Times of the pattern that the clocks skip and that have no run of their own.",
   ),
-  clock_changes: described(
-    Schema.Array(Schema.Struct({ at: TimeJson, from: Schema.String, to: Schema.String })),
+  clockChanges: described(
+    Schema.Array(Schema.Struct({ at: Time, from: Schema.String, to: Schema.String })),
     "Clock changes until the last run, with the offsets before and after.",
   ),
 }).annotate({ identifier: "ReminderPreview" })
 
-const previewJson = ({
-  clockChanges,
-  runs,
-  skipped,
-}: SchedulePreview): typeof PreviewJson.Type => ({
-  data: runs.map(({ at, local, mark }) => ({ at: formatInstant(at), local, mark })),
+const shownPreview = ({ clockChanges, runs, skipped }: SchedulePreview) => ({
+  data: runs,
   skipped: skipped.map((local) => ({ local })),
-  clock_changes: clockChanges.map(({ at, from, to }) => ({ at: formatInstant(at), from, to })),
+  clockChanges,
 })
 
 const run = {
@@ -103,7 +84,7 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["invalid_cron", "invalid_timezone"],
     handler: Effect.fnUntraced(function* previewReminder({ id, request }) {
       const reminders = yield* Reminders
-      return previewJson(yield* reminders.preview(id("id"), request))
+      return shownPreview(yield* reminders.preview(id("id"), request))
     }),
   }),
   route(`POST ${remindersPath}/{reminder_id}/run`, {
@@ -120,7 +101,7 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* runReminder({ id, idempotency, incoming, role }) {
       const reminders = yield* Reminders
       const repeatable = yield* reminders.run(role, id("id"), id("reminder_id"), idempotency)
-      return runJson(repeatedAnswer(incoming, repeatable))
+      return repeatedAnswer(incoming, repeatable)
     }),
   }),
   operatorRoute("Reminder runs")(`GET ${remindersPath}/{reminder_id}/runs`, {
@@ -134,7 +115,7 @@ export const reminderLogRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* listReminderRuns({ id, request, role }) {
       const reminders = yield* Reminders
-      return pageJson(yield* reminders.runs(role, id("id"), id("reminder_id"), request), runJson)
+      return page(yield* reminders.runs(role, id("id"), id("reminder_id"), request))
     }),
   }),
 ]

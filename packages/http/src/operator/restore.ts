@@ -8,13 +8,7 @@ import {
   RestoredBody,
   described,
 } from "@messaging-service/core"
-import type {
-  HeldCount,
-  ListPage,
-  MarkSent,
-  SelectHeld,
-  StoreRestored,
-} from "@messaging-service/core"
+import type { ListPage, MarkSent, SelectHeld, StoreRestored } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {
@@ -39,23 +33,11 @@ const EpochJson = Schema.Struct({
 }).annotate({ identifier: "Epoch" })
 
 const HeldJson = Schema.Struct({
-  workspace_id: IdJson,
+  workspaceId: IdJson,
   messages: Schema.Int,
   reminders: Schema.Int,
   campaigns: described(Schema.Int, "That `resume` asks for the row to go on from."),
 }).annotate({ identifier: "Held" })
-
-const heldJson = ({
-  campaigns,
-  messages,
-  reminders,
-  workspaceId,
-}: HeldCount): typeof HeldJson.Type => ({
-  workspace_id: workspaceId,
-  messages,
-  reminders,
-  campaigns,
-})
 
 const more = described(Schema.Boolean, "True when more remain: a call handles at most 1,000.")
 
@@ -98,8 +80,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["role_required"],
     handler: Effect.fnUntraced(function* listHeldWorkspaces({ role }) {
       const restoration = yield* Restoration
-      const all = yield* restoration.counts(role)
-      return { data: all.map(heldJson) }
+      return { data: yield* restoration.counts(role) }
     }),
   }),
   route(`GET ${workspacePath}/held`, {

@@ -4,8 +4,6 @@ import {
   ContactBody,
   Contacts,
   described,
-  formatInstant,
-  instantOrNull,
   KeyBody,
   Keys,
   PageInput,
@@ -16,7 +14,6 @@ import {
 import type {
   ApiKey,
   ChangeWorkspace,
-  Contact,
   CreateContact,
   CreateKey,
   CreateWorkspace,
@@ -32,57 +29,41 @@ import {
   listOf,
   pageBody,
   query,
+  page,
   pageJson,
   IdJson,
-  TimeJson,
+  Time,
 } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
-import { keyFields, toKeyFields } from "../v2/me.ts"
+import { keyFields, shownKey } from "../v2/me.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const PlanJson = Schema.Struct({
   name: Schema.String,
-  messages_remaining: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  messagesRemaining: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
   reminders: Schema.Boolean,
-  qr_code_api: Schema.Boolean,
-  max_numbers: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
-  media_storage_bytes: Schema.Int,
+  qrCodeApi: Schema.Boolean,
+  maxNumbers: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  mediaStorageBytes: Schema.Int,
 }).annotate({ identifier: "Plan" })
 
 const WorkspaceJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,
-  client_id: Schema.Int.annotate({ description: "What version 1 clients send as `client_id`." }),
+  clientId: Schema.Int.annotate({ description: "What version 1 clients send as `client_id`." }),
   demo: Schema.Boolean,
-  account_disabled: Schema.Boolean,
-  api_v2_enabled: Schema.Boolean,
+  accountDisabled: Schema.Boolean,
+  apiV2Enabled: Schema.Boolean,
   plan: described(Schema.NullOr(PlanJson), "Null without an active plan."),
-  retention_days: described(
+  retentionDays: described(
     Schema.NullOr(Schema.Int),
     "Days from the end of a message to its erasure; null for `RETENTION_DAYS` alone. The lower value applies.",
   ),
-  created_at: TimeJson,
+  createdAt: Time,
 }).annotate({ identifier: "Workspace" })
 
-const workspaceJson = (workspace: Workspace): typeof WorkspaceJson.Type => ({
-  id: workspace.id,
-  name: workspace.name,
-  client_id: clientId(workspace),
-  demo: workspace.demo,
-  account_disabled: workspace.accountDisabled,
-  api_v2_enabled: workspace.apiV2Enabled,
-  plan: workspace.plan && {
-    name: workspace.plan.name,
-    messages_remaining: workspace.plan.messagesRemaining,
-    reminders: workspace.plan.reminders,
-    qr_code_api: workspace.plan.qrCodeApi,
-    max_numbers: workspace.plan.maxNumbers,
-    media_storage_bytes: workspace.plan.mediaStorageBytes,
-  },
-  retention_days: workspace.retentionDays,
-  created_at: formatInstant(workspace.createdAt),
-})
+const shownWorkspace = (workspace: Workspace) => ({ ...workspace, clientId: clientId(workspace) })
 
 const route = operatorRoute("Workspaces")
 
@@ -98,7 +79,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["role_required"],
     handler: Effect.fnUntraced(function* createWorkspace({ request, role }) {
       const workspaces = yield* Workspaces
-      return workspaceJson(yield* workspaces.create(role, request))
+      return shownWorkspace(yield* workspaces.create(role, request))
     }),
   }),
   route(`GET ${workspacesPath}`, {
@@ -111,7 +92,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     answer: pageBody(WorkspaceJson, examples.workspace),
     handler: Effect.fnUntraced(function* listWorkspaces({ request }) {
       const workspaces = yield* Workspaces
-      return pageJson(yield* workspaces.list(request), workspaceJson)
+      return pageJson(yield* workspaces.list(request), shownWorkspace)
     }),
   }),
   route(`GET ${workspacePath}`, {
@@ -123,7 +104,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["workspace_not_found"],
     handler: Effect.fnUntraced(function* getWorkspace({ id }) {
       const workspaces = yield* Workspaces
-      return workspaceJson(yield* workspaces.get(id("id")))
+      return shownWorkspace(yield* workspaces.get(id("id")))
     }),
   }),
   route(`PATCH ${workspacePath}`, {
@@ -136,7 +117,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["workspace_not_found", "role_required"],
     handler: Effect.fnUntraced(function* updateWorkspace({ id, request, role }) {
       const workspaces = yield* Workspaces
-      return workspaceJson(yield* workspaces.update(role, id("id"), request))
+      return shownWorkspace(yield* workspaces.update(role, id("id"), request))
     }),
   }),
   route(`DELETE ${workspacePath}`, {
@@ -160,12 +141,12 @@ const KeyJson = Schema.Struct({
   id: IdJson,
   version: Schema.Literals([1, 2]),
   ...keyFields,
-  expires_at: described(Schema.NullOr(TimeJson), "Null: never."),
+  expiresAt: described(Schema.NullOr(Time), "Null: never."),
   last4: described(Schema.String, "Last four characters of the key."),
-  created_at: TimeJson,
-  last_used_at: Schema.NullOr(TimeJson),
-  last_used_ip: Schema.NullOr(Schema.String),
-  revoked_at: Schema.NullOr(TimeJson),
+  createdAt: Time,
+  lastUsedAt: Schema.NullOr(Time),
+  lastUsedIp: Schema.NullOr(Schema.String),
+  revokedAt: Schema.NullOr(Time),
 }).annotate({ identifier: "Key" })
 
 /** The answer to a key's creation. */
@@ -179,17 +160,6 @@ const RevokedKeyJson = Schema.Union([
   Schema.Struct({ id: IdJson, revoked: Schema.Literal(true) }),
   DeletedJson,
 ]).annotate({ identifier: "RevokedKey" })
-
-const keyJson = (key: ApiKey): typeof KeyJson.Type => ({
-  id: key.id,
-  version: key.version,
-  ...toKeyFields(key),
-  last4: key.last4,
-  created_at: formatInstant(key.createdAt),
-  last_used_at: instantOrNull(key.lastUsedAt),
-  last_used_ip: key.lastUsedIp,
-  revoked_at: instantOrNull(key.revokedAt),
-})
 
 const revokedJson = ({ id, version }: ApiKey): typeof RevokedKeyJson.Type =>
   version === 1 ? deleted(id) : { id, revoked: true }
@@ -226,10 +196,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* createKey({ id, request, role }) {
       const keys = yield* Keys
       const { key, record } = yield* keys.create(role, id("id"), request)
-      return {
-        ...keyJson(record),
-        key,
-      }
+      return { ...shownKey(record), key }
     }),
   }),
   keyRoute(`GET ${workspacePath}/keys`, {
@@ -242,7 +209,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* listKeys({ id, role }) {
       const keys = yield* Keys
       const all = yield* keys.list(role, id("id"))
-      return { data: all.map(keyJson) }
+      return { data: all.map(shownKey) }
     }),
   }),
   keyRoute(`DELETE ${workspacePath}/keys/{key_id}`, {
@@ -268,16 +235,8 @@ const ContactJson = Schema.Struct({
   name: Schema.String,
   phone: described(Schema.NullOr(Schema.String), "E.164 with a leading +."),
   username: described(Schema.NullOr(Schema.String), "As it was given."),
-  created_at: TimeJson,
+  createdAt: Time,
 }).annotate({ identifier: "Contact" })
-
-const contactJson = ({ createdAt, id, name, phone, username }: Contact) => ({
-  id,
-  name,
-  phone,
-  username,
-  created_at: formatInstant(createdAt),
-})
 
 const contactRoute = operatorRoute("Contacts")
 
@@ -293,7 +252,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["invalid_phone", "invalid_username", "contact_exists"],
     handler: Effect.fnUntraced(function* createContact({ id, request, role }) {
       const contacts = yield* Contacts
-      return contactJson(yield* contacts.create(role, id("id"), request))
+      return yield* contacts.create(role, id("id"), request)
     }),
   }),
   contactRoute(`GET ${workspacePath}/contacts`, {
@@ -306,7 +265,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
     answer: pageBody(ContactJson, examples.contact),
     handler: Effect.fnUntraced(function* listContacts({ id, request, role }) {
       const contacts = yield* Contacts
-      return pageJson(yield* contacts.list(role, id("id"), request), contactJson)
+      return page(yield* contacts.list(role, id("id"), request))
     }),
   }),
   contactRoute(`DELETE ${workspacePath}/contacts/{contact_id}`, {

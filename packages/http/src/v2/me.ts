@@ -2,7 +2,6 @@
 import {
   dailyQuota,
   described,
-  instantOrNull,
   messagesRemaining,
   requestsPerDay,
   requestsPerMinute,
@@ -11,7 +10,7 @@ import {
 import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { jsonBody, IdJson, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, Time } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 
 /** What a key shows to itself and to the operator. */
@@ -19,31 +18,29 @@ export const keyFields = {
   name: Schema.String,
   mode: Schema.Literals(["live", "test"]),
   scopes: Schema.Array(Schema.Literals(scopes)),
-  limited_to_numbers: Schema.Boolean,
-  number_ids: described(Schema.Array(IdJson), "Empty unless the key is limited to some numbers."),
+  limitedToNumbers: Schema.Boolean,
+  numberIds: described(Schema.Array(IdJson), "Empty unless the key is limited to some numbers."),
 }
 
-export const toKeyFields = ({ expiresAt, mode, name, numberIds, scopes: granted }: ApiKey) => ({
-  name,
-  mode,
-  scopes: granted,
-  limited_to_numbers: numberIds !== null,
-  number_ids: numberIds ?? [],
-  expires_at: instantOrNull(expiresAt),
+/** A key with what its record does not say in JSON's way. */
+export const shownKey = <Key extends Pick<ApiKey, "numberIds">>(key: Key) => ({
+  ...key,
+  limitedToNumbers: key.numberIds !== null,
+  numberIds: key.numberIds ?? [],
 })
 
 const KeyInfo = Schema.Struct({
   workspace: Schema.Struct({ id: IdJson, name: Schema.String }),
-  key: Schema.Struct({ id: IdJson, ...keyFields, expires_at: Schema.NullOr(TimeJson) }),
+  key: Schema.Struct({ id: IdJson, ...keyFields, expiresAt: Schema.NullOr(Time) }),
   plan: described(
     Schema.NullOr(Schema.Struct({ name: Schema.String })),
     "Null when the workspace has no active plan.",
   ),
   limits: Schema.Struct({
-    requests_per_minute: Schema.Int,
-    requests_per_day: Schema.Int,
-    messages_per_number_per_day: Schema.Int,
-    messages_remaining: described(
+    requestsPerMinute: Schema.Int,
+    requestsPerDay: Schema.Int,
+    messagesPerNumberPerDay: Schema.Int,
+    messagesRemaining: described(
       Schema.NullOr(Schema.Int),
       "Null when the plan allows unlimited messages.",
     ),
@@ -54,14 +51,14 @@ export const keyInfo = ({
   key,
   workspace,
 }: Pick<KeyCaller, "key" | "workspace">): typeof KeyInfo.Type => ({
-  workspace: { id: workspace.id, name: workspace.name },
-  key: { id: key.id, ...toKeyFields(key) },
-  plan: workspace.plan && { name: workspace.plan.name },
+  workspace,
+  key: shownKey(key),
+  plan: workspace.plan,
   limits: {
-    requests_per_minute: requestsPerMinute,
-    requests_per_day: requestsPerDay,
-    messages_per_number_per_day: dailyQuota.messages,
-    messages_remaining: messagesRemaining(workspace.plan),
+    requestsPerMinute,
+    requestsPerDay,
+    messagesPerNumberPerDay: dailyQuota.messages,
+    messagesRemaining: messagesRemaining(workspace.plan),
   },
 })
 

@@ -4,7 +4,6 @@ import {
   MediaLinks,
   MediaQuery,
   described,
-  formatInstant,
   mediaTypes,
 } from "@messaging-service/core"
 import type { ListMedia, MediaFile } from "@messaging-service/core"
@@ -21,16 +20,16 @@ import {
   answerJson,
   pageJson,
   IdJson,
-  TimeJson,
+  Time,
 } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
 const MediaFileJson = Schema.Struct({
   id: described(IdJson, "The `media_id` of a message."),
-  file_name: Schema.String,
+  fileName: Schema.String,
   type: Schema.Literals(mediaTypes),
-  mime_type: described(
+  mimeType: described(
     Schema.String,
     "Detected from the content; for text, from the ending of the name.",
   ),
@@ -39,7 +38,7 @@ const MediaFileJson = Schema.Struct({
     Schema.String,
     "Valid for 26 hours; two answers within a second may have the same link.",
   ),
-  created_at: TimeJson,
+  createdAt: Time,
 }).annotate({ identifier: "MediaFile" })
 
 const route = routeV2("Media")
@@ -47,19 +46,11 @@ const route = routeV2("Media")
 const missing: Refused = { code: "media_not_found", inPath: true }
 
 /** The files as shown now, with fresh links. */
-const jsonNow = Effect.gen(function* jsonNow() {
+const shownNow = Effect.gen(function* shownNow() {
   const { link } = yield* MediaLinks
   const now = yield* Clock.currentTimeMillis
-  return function mediaFileJson(record: MediaFile): typeof MediaFileJson.Type {
-    return {
-      id: record.id,
-      file_name: record.fileName,
-      type: record.type,
-      mime_type: record.mimeType,
-      size: record.size,
-      url: link(record.id, record.fileName, now),
-      created_at: formatInstant(record.createdAt),
-    }
+  return function shownFile(record: MediaFile): typeof MediaFileJson.Type {
+    return { ...record, url: link(record.id, record.fileName, now) }
   }
 })
 
@@ -78,7 +69,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* uploadMedia({ caller, idempotency, request }) {
       const media = yield* MediaDirectory
       const uploaded = yield* media.upload(caller, request, idempotency)
-      return answerJson(uploaded, yield* jsonNow)
+      return answerJson(uploaded, yield* shownNow)
     }),
   }),
   route("GET /api/v2/media", {
@@ -91,7 +82,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* listMedia({ caller, request }) {
       const media = yield* MediaDirectory
       const page = yield* media.list(caller, request)
-      return pageJson(page, yield* jsonNow)
+      return pageJson(page, yield* shownNow)
     }),
   }),
   route("GET /api/v2/media/{id}", {
@@ -103,7 +94,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* getMedia({ caller, id }) {
       const media = yield* MediaDirectory
       const found = yield* media.get(caller, id("id"))
-      return (yield* jsonNow)(found)
+      return (yield* shownNow)(found)
     }),
   }),
   route("DELETE /api/v2/media/{id}", {

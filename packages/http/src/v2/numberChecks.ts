@@ -6,29 +6,12 @@ import {
   ResultsQuery,
   checkResultStatuses,
   described,
-  formatInstant,
-  instantOrNull,
   numberCheckStatuses,
 } from "@messaging-service/core"
-import type {
-  CheckNumbers,
-  ListCheckResults,
-  ListPage,
-  NumberCheck,
-  NumberCheckResult,
-} from "@messaging-service/core"
+import type { CheckNumbers, ListCheckResults, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import {
-  jsonBody,
-  json,
-  pageBody,
-  query,
-  answerJson,
-  pageJson,
-  IdJson,
-  TimeJson,
-} from "../Entry.ts"
+import { jsonBody, json, pageBody, query, page, IdJson, Time } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -39,36 +22,17 @@ const NumberCheckJson = Schema.Struct({
   total: described(Schema.Int, "Results; a repeated phone counts each time."),
   checked: described(Schema.Int, "Results that are no longer pending."),
   registered: Schema.Int,
-  not_registered: Schema.Int,
-  created_at: TimeJson,
-  completed_at: Schema.NullOr(TimeJson),
+  notRegistered: Schema.Int,
+  createdAt: Time,
+  completedAt: Schema.NullOr(Time),
 }).annotate({ identifier: "NumberCheck" })
-
-const toCheckJson = (check: NumberCheck): typeof NumberCheckJson.Type => ({
-  id: check.id,
-  name: check.name,
-  status: check.status,
-  total: check.total,
-  checked: check.checked,
-  registered: check.registered,
-  not_registered: check.notRegistered,
-  created_at: formatInstant(check.createdAt),
-  completed_at: instantOrNull(check.completedAt),
-})
 
 const CheckResultJson = Schema.Struct({
   id: IdJson,
   phone: described(Schema.String, "E.164 with a leading +."),
   status: described(Schema.Literals(checkResultStatuses), "`failed`: could not be determined."),
-  checked_at: Schema.NullOr(TimeJson),
+  checkedAt: Schema.NullOr(Time),
 }).annotate({ identifier: "NumberCheckResult" })
-
-const shownResult = (result: NumberCheckResult): typeof CheckResultJson.Type => ({
-  id: result.id,
-  phone: result.phone,
-  status: result.status,
-  checked_at: instantOrNull(result.checkedAt),
-})
 
 const route = routeV2("Number checks")
 
@@ -98,7 +62,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     ],
     handler: Effect.fnUntraced(function* createNumberCheck({ caller, idempotency, request }) {
       const checks = yield* NumberChecks
-      return answerJson(yield* checks.create(caller, request, idempotency), toCheckJson)
+      return yield* checks.create(caller, request, idempotency)
     }),
   }),
   route("GET /api/v2/number-checks", {
@@ -110,7 +74,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     answer: pageBody(NumberCheckJson, examples.numberCheck),
     handler: Effect.fnUntraced(function* listNumberChecks({ caller, request }) {
       const checks = yield* NumberChecks
-      return pageJson(yield* checks.list(caller, request), toCheckJson)
+      return page(yield* checks.list(caller, request))
     }),
   }),
   route("GET /api/v2/number-checks/{id}", {
@@ -121,7 +85,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     refused: ["number_check_not_found"],
     handler: Effect.fnUntraced(function* getNumberCheck({ caller, id }) {
       const checks = yield* NumberChecks
-      return toCheckJson(yield* checks.get(caller, id("id")))
+      return yield* checks.get(caller, id("id"))
     }),
   }),
   route("GET /api/v2/number-checks/{id}/results", {
@@ -134,7 +98,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
     refused: ["number_check_not_found"],
     handler: Effect.fnUntraced(function* listNumberCheckResults({ caller, id, request }) {
       const checks = yield* NumberChecks
-      return pageJson(yield* checks.results(caller, id("id"), request), shownResult)
+      return page(yield* checks.results(caller, id("id"), request))
     }),
   }),
 ]

@@ -3,7 +3,6 @@ import {
   ConnectBody,
   Connections,
   described,
-  instantOrNull,
   loginMethods,
   numberStatuses,
   platforms,
@@ -11,22 +10,22 @@ import {
 import type { ConnectNumber, ConnectView, PublicNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { jsonBody, json, listOf, answerJson, IdJson, TimeJson } from "../Entry.ts"
+import { jsonBody, json, listOf, answerJson, IdJson, Time } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
 export const ConnectJson = Schema.Struct({
-  qr_code_url: described(
+  qrCodeUrl: described(
     Schema.NullOr(Schema.String),
     "Link to the QR image, valid for 10 minutes; each call makes a new one.",
   ),
-  pairing_code: described(
+  pairingCode: described(
     Schema.NullOr(Schema.String),
     "Code of 8 characters to type on the phone; null until it is ready.",
   ),
-  pairing_code_expires_at: Schema.NullOr(TimeJson),
+  pairingCodeExpiresAt: Schema.NullOr(Time),
   linking: described(Schema.Boolean, "True from the scan or code entry until linking finishes."),
-  requested_at: Schema.NullOr(TimeJson),
+  requestedAt: Schema.NullOr(Time),
 }).annotate({ identifier: "Connect" })
 
 export const NumberJson = Schema.Struct({
@@ -38,33 +37,24 @@ export const NumberJson = Schema.Struct({
   label: Schema.String,
   platform: Schema.Literals(platforms),
   status: Schema.Literals(numberStatuses),
-  login_method: Schema.Literals(loginMethods),
+  loginMethod: Schema.Literals(loginMethods),
   connect: described(
     Schema.NullOr(ConnectJson),
     "Set only while `status` is `connecting`, and only by GET of a single number.",
   ),
 }).annotate({ identifier: "Number" })
 
-export const connectJson = (connect: ConnectView): typeof ConnectJson.Type => ({
-  qr_code_url: connect.qrCodeUrl,
-  pairing_code: connect.pairingCode?.code ?? null,
-  pairing_code_expires_at: instantOrNull(connect.pairingCode?.expiresAt ?? null),
-  linking: connect.linking,
-  requested_at: instantOrNull(connect.requestedAt),
-})
-
 /** A number; `connect` only where it was looked up. */
-export const numberJson = ({
+export const shownNumber = <Shown extends PublicNumber>({
   connect = null,
   ...number
-}: PublicNumber & { readonly connect?: ConnectView | null }): typeof NumberJson.Type => ({
-  id: number.id,
-  phone: number.phone,
-  label: number.label,
-  platform: number.platform,
-  status: number.status,
-  login_method: number.loginMethod,
-  connect: connect && connectJson(connect),
+}: Shown & { readonly connect?: ConnectView | null }) => ({
+  ...number,
+  connect: connect && {
+    ...connect,
+    pairingCode: connect.pairingCode?.code ?? null,
+    pairingCodeExpiresAt: connect.pairingCode?.expiresAt ?? null,
+  },
 })
 
 const route = routeV2("Numbers")
@@ -79,7 +69,7 @@ export const numberRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* listNumbers({ caller }) {
       const connections = yield* Connections
       const all = yield* connections.list(caller)
-      return { data: all.map(numberJson) }
+      return { data: all.map(shownNumber) }
     }),
   }),
   route("GET /api/v2/numbers/{id}", {
@@ -92,7 +82,7 @@ export const numberRoutes: ReadonlyArray<RouteV2> = [
     refused: [{ code: "number_not_found", inPath: true }],
     handler: Effect.fnUntraced(function* getNumber({ caller, id }) {
       const connections = yield* Connections
-      return numberJson(yield* connections.get(caller, id("id")))
+      return shownNumber(yield* connections.get(caller, id("id")))
     }),
   }),
   route("POST /api/v2/numbers", {
@@ -116,7 +106,7 @@ export const numberRoutes: ReadonlyArray<RouteV2> = [
     ],
     handler: Effect.fnUntraced(function* connectNumber({ caller, idempotency, request }) {
       const connections = yield* Connections
-      return answerJson(yield* connections.connect(caller, request, idempotency), numberJson)
+      return answerJson(yield* connections.connect(caller, request, idempotency), shownNumber)
     }),
   }),
 ]

@@ -45,6 +45,7 @@ import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
 import type { JsonValue } from "../StrictJson.ts"
+import { writeJson } from "../writeJson.ts"
 
 /** The services of handlers. */
 export type ServicesV2 =
@@ -178,11 +179,13 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     const input = { caller, id, request: read.request, idempotency }
     const { status = 200 } = route
     if (route.idempotent !== true) {
-      return { status, body: yield* admission.stillAdmitted(caller, route.handler(input)) }
+      const answer = yield* admission.stillAdmitted(caller, route.handler(input))
+      return { status, json: writeJson(route.answer.schema, answer) }
     }
     const work = admission.stillAdmitted(caller, route.handler(input))
     const repeatable = yield* work
-    return { status, body: repeatedAnswer(incoming, repeatable) }
+    const answer = repeatedAnswer(incoming, repeatable)
+    return { status, json: writeJson(route.answer.schema, answer) }
   }, Effect.scoped)
   return handler
 })

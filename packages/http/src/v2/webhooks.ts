@@ -5,8 +5,6 @@ import {
   deliveryErrors,
   described,
   disabledReasons,
-  formatInstant,
-  instantOrNull,
   webhookEventTypes,
 } from "@messaging-service/core"
 import type {
@@ -18,16 +16,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import {
-  jsonBody,
-  deleted,
-  DeletedJson,
-  json,
-  listOf,
-  answerJson,
-  IdJson,
-  TimeJson,
-} from "../Entry.ts"
+import { jsonBody, deleted, DeletedJson, json, listOf, answerJson, IdJson, Time } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -40,19 +29,23 @@ const EventType = Schema.Literals([...webhookEventTypes, "ping"])
 
 const eventId = described(Schema.String, "`evt_` and 24 characters.")
 
-const attemptFields = {
-  event_id: eventId,
-  type: EventType,
-  attempt: described(Schema.Int, "From 1; starts again for each redelivery."),
-  attempted_at: TimeJson,
-  response_status: described(Schema.NullOr(Schema.Int), "Null without an answer."),
+const attempt = described(Schema.Int, "From 1; starts again for each redelivery.")
+
+const outcome = {
+  responseStatus: described(Schema.NullOr(Schema.Int), "Null without an answer."),
   error: described(Schema.NullOr(Schema.Literals(deliveryErrors)), "Null when it was delivered."),
-  next_attempt_at: described(Schema.NullOr(TimeJson), "Null when there is no further attempt."),
 }
 
+const nextAttemptAt = described(Schema.NullOr(Time), "Null when there is no further attempt.")
+
 const LastDeliveryJson = Schema.Struct({
-  ...attemptFields,
+  eventId,
+  type: EventType,
   status: Schema.Literals(["delivered", "retrying", "failed"]),
+  attempt,
+  ...outcome,
+  attemptedAt: Time,
+  nextAttemptAt,
 }).annotate({ identifier: "LastDelivery" })
 
 export const EndpointJson = Schema.Struct({
@@ -60,11 +53,11 @@ export const EndpointJson = Schema.Struct({
   url: Schema.String,
   description: Schema.String,
   events: Schema.Array(Schema.Literals(webhookEventTypes)),
-  secret_last4: described(Schema.String, "Last four characters of the signing secret."),
+  secretLast4: described(Schema.String, "Last four characters of the signing secret."),
   active: described(Schema.Boolean, "False for a stopped endpoint."),
-  disabled_reason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),
-  created_at: TimeJson,
-  last_delivery: described(Schema.NullOr(LastDeliveryJson), "Outcome of the latest attempt."),
+  disabledReason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),
+  createdAt: Time,
+  lastDelivery: described(Schema.NullOr(LastDeliveryJson), "Outcome of the latest attempt."),
 }).annotate({ identifier: "Webhook" })
 
 /** The answer to a creation and to a change of the secret. */
@@ -79,61 +72,45 @@ const EndpointWithSecretJson = Schema.Struct({
 /** A line of the delivery log (contract: Webhook operations). */
 export const DeliveryJson = Schema.Struct({
   id: IdJson,
-  ...attemptFields,
-  duration_ms: Schema.Int,
+  eventId,
+  type: EventType,
+  attempt,
+  attemptedAt: Time,
+  ...outcome,
+  durationMillis: Schema.Int,
+  nextAttemptAt,
 }).annotate({ identifier: "Delivery" })
 
-const lastDeliveryJson = (attempt: DeliveryAttempt): typeof LastDeliveryJson.Type => ({
-  event_id: attempt.eventId,
-  type: attempt.type,
-  status: deliveryStatus(attempt),
-  attempt: attempt.attempt,
-  response_status: attempt.responseStatus,
-  error: attempt.error,
-  attempted_at: formatInstant(attempt.attemptedAt),
-  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
-})
-
 /** The endpoint without its secret: only creation and rotation show that. */
-export const endpointJson = (endpoint: WebhookEndpoint): typeof EndpointJson.Type => ({
+export const shownEndpoint = (endpoint: WebhookEndpoint): typeof EndpointJson.Type => ({
   id: endpoint.id,
   url: endpoint.url,
   description: endpoint.description,
   events: endpoint.events,
-  secret_last4: endpoint.secretLast4,
+  secretLast4: endpoint.secretLast4,
   active: endpoint.disabledReason === null,
-  disabled_reason: endpoint.disabledReason,
-  created_at: formatInstant(endpoint.createdAt),
-  last_delivery: endpoint.lastAttempt === null ? null : lastDeliveryJson(endpoint.lastAttempt),
+  disabledReason: endpoint.disabledReason,
+  createdAt: endpoint.createdAt,
+  lastDelivery: endpoint.lastAttempt && {
+    ...endpoint.lastAttempt,
+    status: deliveryStatus(endpoint.lastAttempt),
+  },
 })
 
 const withSecret = (endpoint: EndpointWithSecret): typeof EndpointWithSecretJson.Type => ({
-  ...endpointJson(endpoint),
+  ...shownEndpoint(endpoint),
   secret: endpoint.secret,
-})
-
-/** A line of the delivery log, of endpoints and of callbacks. */
-export const deliveryJson = <Type extends string>(attempt: DeliveryAttempt<Type>) => ({
-  id: attempt.id,
-  event_id: attempt.eventId,
-  type: attempt.type,
-  attempt: attempt.attempt,
-  attempted_at: formatInstant(attempt.attemptedAt),
-  response_status: attempt.responseStatus,
-  error: attempt.error,
-  duration_ms: attempt.durationMillis,
-  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
 })
 
 /** An event in flight to an endpoint. */
 export const QueuedEventJson = Schema.Struct({
-  event_id: eventId,
+  eventId: eventId,
   type: EventType,
   queued: Schema.Literal(true),
 }).annotate({ identifier: "QueuedEvent" })
 
-export const queuedJson = ({ id, type }: QueuedEvent): typeof QueuedEventJson.Type => ({
-  event_id: id,
+export const shownQueued = ({ id, type }: QueuedEvent): typeof QueuedEventJson.Type => ({
+  eventId: id,
   type,
   queued: true,
 })
@@ -154,7 +131,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* createWebhook({ caller, idempotency, request }) {
       const webhooks = yield* Webhooks
       return answerJson(yield* webhooks.create(caller, request, idempotency), (created) =>
-        "secret" in created ? withSecret(created) : endpointJson(created),
+        "secret" in created ? withSecret(created) : shownEndpoint(created),
       )
     }),
   }),
@@ -167,7 +144,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* listWebhooks({ caller }) {
       const webhooks = yield* Webhooks
       const endpoints = yield* webhooks.list(caller)
-      return { data: endpoints.map(endpointJson) }
+      return { data: endpoints.map(shownEndpoint) }
     }),
   }),
   route("GET /api/v2/webhooks/{id}", {
@@ -178,7 +155,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     refused: ["webhook_not_found"],
     handler: Effect.fnUntraced(function* getWebhook({ caller, id }) {
       const webhooks = yield* Webhooks
-      return endpointJson(yield* webhooks.get(caller, id("id")))
+      return shownEndpoint(yield* webhooks.get(caller, id("id")))
     }),
   }),
   route("DELETE /api/v2/webhooks/{id}", {
@@ -217,7 +194,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     refused: ["webhook_not_found", "webhook_stopped"],
     handler: Effect.fnUntraced(function* testWebhook({ caller, id }) {
       const webhooks = yield* Webhooks
-      return queuedJson(yield* webhooks.test(caller, id("id")))
+      return shownQueued(yield* webhooks.test(caller, id("id")))
     }),
   }),
 ]

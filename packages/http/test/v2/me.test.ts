@@ -3,7 +3,11 @@ import { Caller, unlimitedPlan } from "@messaging-service/core"
 import type { NumberId, Workspace } from "@messaging-service/core"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { keyInfo } from "../../src/v2/me.ts"
+import { keyInfo, meRoute } from "../../src/v2/me.ts"
+import { writeJson } from "../../src/writeJson.ts"
+
+const answered = (caller: Parameters<typeof keyInfo>[0]) =>
+  JSON.parse(writeJson(meRoute.answer.schema, keyInfo(caller)))
 
 describe("GET /me", () => {
   it.effect("shows workspace, key, plan and limits", () =>
@@ -17,7 +21,7 @@ describe("GET /me", () => {
       const workspace = aStoredWorkspace({
         plan: { ...unlimitedPlan, name: "Starter", messagesRemaining: 12 },
       })
-      assert.deepStrictEqual<unknown>(keyInfo(Caller.ofKey(key, workspace)), {
+      assert.deepStrictEqual<unknown>(answered(Caller.ofKey(key, workspace)), {
         workspace: { id: 1, name: "Workspace" },
         key: {
           id: 5,
@@ -41,7 +45,7 @@ describe("GET /me", () => {
 
   it.effect("number_ids of an unlimited key is []", () =>
     Effect.sync(() => {
-      const { key } = keyInfo(Caller.ofKey(aStoredKey(), aStoredWorkspace()))
+      const { key } = answered(Caller.ofKey(aStoredKey(), aStoredWorkspace()))
       assert.deepStrictEqual(
         [key.limited_to_numbers, key.number_ids, key.expires_at],
         [false, [], null],
@@ -52,7 +56,7 @@ describe("GET /me", () => {
   it.effect("plan is null without an active one, and messages_remaining null when unlimited", () =>
     Effect.sync(() => {
       const info = (plan: Workspace["plan"]) =>
-        keyInfo(Caller.ofKey(aStoredKey(), aStoredWorkspace({ plan })))
+        answered(Caller.ofKey(aStoredKey(), aStoredWorkspace({ plan })))
       assert.isNull(info(unlimitedPlan).limits.messages_remaining)
       assert.deepStrictEqual(info(unlimitedPlan).plan, { name: "Unlimited" })
       assert.isNull(info(null).plan)
