@@ -5,7 +5,6 @@
 import {
   described,
   MediaLinks,
-  messageJson,
   messageStatuses,
   publicMedia,
   statusAt,
@@ -28,7 +27,7 @@ import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
 import { jsonBody, IdJson, json, optionalJson, pageJson, pageBody, query, Time } from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
-import { MessageJson } from "./v2/messages.ts"
+import { MessageJson, shownMessage } from "./v2/messages.ts"
 import { NumberJson, shownNumber } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
@@ -201,7 +200,7 @@ const emulatorRoutes = [
       const emulator = yield* Emulator
       const { link } = yield* MediaLinks
       const message = yield* emulator.tick(id("message_id"), request)
-      return messageJson(message, yield* Clock.currentTimeMillis, link)
+      return shownMessage(message, yield* Clock.currentTimeMillis, link)
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

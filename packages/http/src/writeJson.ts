@@ -27,22 +27,33 @@ const writeLeaf: Write = (value) => {
   return Number.isSafeInteger(value) ? String(value) : JSON.stringify(value)
 }
 
-const toFields = ({ propertySignatures }: SchemaAST.Objects) =>
-  propertySignatures.map(({ name, type }) => ({
-    name: String(name),
-    start: `,${JSON.stringify(jsonName(String(name)))}:`,
-    write: writerOf(type),
-  }))
+interface Field {
+  readonly name: string
+  /** What begins the object with it, and what adds it. */
+  readonly first: string
+  readonly next: string
+  readonly write: Write
+}
+
+const toFields = ({ propertySignatures }: SchemaAST.Objects): ReadonlyArray<Field> =>
+  propertySignatures.map(({ name, type }) => {
+    const start = `${JSON.stringify(jsonName(String(name)))}:`
+    return { name: String(name), first: `{${start}`, next: `,${start}`, write: writerOf(type) }
+  })
+
+const writeMember = (text: string, { first, next, write }: Field, member: unknown): string =>
+  member === undefined
+    ? text
+    : text + (text === "" ? first : next) + (member === null ? "null" : write(member))
+
+const ended = (text: string): string => (text === "" ? "{}" : `${text}}`)
 
 const structWriter = (ast: SchemaAST.Objects): Write => {
   const fields = toFields(ast)
   return (value) => {
     let text = ""
-    for (const { name, start, write } of fields) {
-      const member = (value as Fields)[name]
-      if (member !== undefined) text += start + (member === null ? "null" : write(member))
-    }
-    return `{${text.slice(1)}}`
+    for (const field of fields) text = writeMember(text, field, (value as Fields)[field.name])
+    return ended(text)
   }
 }
 
@@ -52,12 +63,10 @@ const unionWriter = (structs: ReadonlyArray<SchemaAST.Objects>): Write => {
   return (value) => {
     let text = ""
     for (const name of Object.keys(value as Fields)) {
-      const member = (value as Fields)[name]
       const field = fields.get(name)
-      if (field === undefined || member === undefined) continue
-      text += field.start + (member === null ? "null" : field.write(member))
+      if (field !== undefined) text = writeMember(text, field, (value as Fields)[name])
     }
-    return `{${text.slice(1)}}`
+    return ended(text)
   }
 }
 

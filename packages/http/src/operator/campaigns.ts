@@ -13,7 +13,6 @@ import {
   described,
   noRows,
   maximumCampaignFileBytes,
-  mediaJson,
   pauseReasons,
   refuse,
   requireFitTexts,
@@ -34,7 +33,6 @@ import type {
   ListCampaigns,
   Refusal,
   Role,
-  RowRecipient,
   RowsAdded,
   WorkspaceId,
 } from "@messaging-service/core"
@@ -134,7 +132,6 @@ const CampaignJson = Schema.Struct({
 
 const shownCampaign = (campaign: CampaignView) => ({
   ...campaign,
-  media: campaign.media && mediaJson(campaign.media),
   reference: campaignReference(campaign),
   hours: campaign.hours && toHoursInput(campaign.hours),
 })
@@ -172,12 +169,8 @@ const RowJson = Schema.Struct({
   ),
 }).annotate({ identifier: "CampaignRow" })
 
-const recipientJson = (to: RowRecipient): typeof RequestedRecipientJson.Type =>
-  "contactId" in to ? { contact_id: to.contactId } : to
-
 const shownRow = (row: CampaignRowView) => ({
   ...row,
-  to: row.to && recipientJson(row.to),
   error: row.problem && {
     ...row.problem,
     field: row.problem.field && writtenField(row.problem.field),

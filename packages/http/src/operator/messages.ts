@@ -12,7 +12,7 @@ import type { CancelMessages } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { jsonBody, IdJson, json, Time } from "../Entry.ts"
-import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
+import { WorkspaceMessageJson, shownMessage } from "../v2/messages.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
@@ -113,7 +113,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
         id("message_id"),
       )
       return {
-        message: workspaceMessageJson(message, yield* Clock.currentTimeMillis, link),
+        message: shownMessage(message, yield* Clock.currentTimeMillis, link),
         campaign: message.campaign,
         waiting,
         data: entries,
@@ -148,7 +148,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
       const operations = yield* MessageOperations
       const { link } = yield* MediaLinks
       const message = yield* operations.cancel(role, id("id"), id("message_id"))
-      return workspaceMessageJson(message, yield* Clock.currentTimeMillis, link)
+      return shownMessage(message, yield* Clock.currentTimeMillis, link)
     }),
   }),
 ]

@@ -22,7 +22,7 @@ import {
   IdJson,
 } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
-import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
+import { WorkspaceMessageJson, shownMessage } from "../v2/messages.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Restored stores")
@@ -95,7 +95,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
       const { link } = yield* MediaLinks
       const page = yield* restoration.list(role, id("id"), request)
       const now = yield* Clock.currentTimeMillis
-      return pageJson(page, (message) => workspaceMessageJson(message, now, link))
+      return pageJson(page, (message) => shownMessage(message, now, link))
     }),
   }),
   route(`POST ${workspacePath}/held/release`, {

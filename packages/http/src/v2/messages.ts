@@ -9,12 +9,12 @@ import {
   ReferencedSendBody,
   SendBody,
   described,
-  instantOrNull,
   mediaTypes,
   messageErrorCodes,
   messageStatuses,
   platforms,
-  messageJson,
+  publicMedia,
+  statusAt,
 } from "@messaging-service/core"
 import type {
   ListMessages,
@@ -30,7 +30,7 @@ import type {
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
-import { jsonBody, IdJson, json, listOf, pageBody, query, pageJson, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, listOf, pageBody, query, pageJson, Time } from "../Entry.ts"
 import type { OperationInput } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
@@ -39,25 +39,24 @@ import type { RouteV2 } from "./pipeline.ts"
 const RecipientJson = Schema.Union([
   Schema.Struct({
     phone: Schema.String,
-    contact_id: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
+    contactId: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
   }),
   Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson, username: Schema.String }),
+  Schema.Struct({ contactId: IdJson, username: Schema.String }),
   Schema.Struct({ username: Schema.String }),
 ]).annotate({ identifier: "MessageRecipient" })
 
 /** Unknown fields are null. */
 export const MediaJson = Schema.Struct({
-  media_id: Schema.NullOr(IdJson),
+  mediaId: Schema.NullOr(IdJson),
   url: described(
     Schema.NullOr(Schema.String),
     "Of a stored file: works for 26 hours; null once the file is gone.",
   ),
   type: Schema.NullOr(Schema.Literals(mediaTypes)),
-  file_name: Schema.NullOr(Schema.String),
+  fileName: Schema.NullOr(Schema.String),
 }).annotate({ identifier: "Media" })
 
-/** The schema of what the core's `messageJson` makes. */
 export const MessageJson = Schema.Struct({
   id: IdJson,
   status: Schema.Literals(messageStatuses),
@@ -72,10 +71,10 @@ export const MessageJson = Schema.Struct({
   to: RecipientJson,
   text: described(Schema.String, "The text, or the caption of the media."),
   media: Schema.NullOr(MediaJson),
-  send_at: Schema.NullOr(TimeJson),
-  expires_at: Schema.NullOr(TimeJson),
-  created_at: TimeJson,
-  sent_at: Schema.NullOr(TimeJson),
+  sendAt: Schema.NullOr(Time),
+  expiresAt: Schema.NullOr(Time),
+  createdAt: Time,
+  sentAt: Schema.NullOr(Time),
   error: described(
     Schema.NullOr(
       Schema.Struct({ code: Schema.Literals(messageErrorCodes), message: Schema.String }),
@@ -83,6 +82,17 @@ export const MessageJson = Schema.Struct({
     "Why it failed, when `status` is `failed`.",
   ),
 }).annotate({ identifier: "Message" })
+
+/** The public message at `now`. A send is shown at its `createdAt`, so that a repeat gives the same answer. */
+export const shownMessage = (
+  message: Message,
+  now: number,
+  link: MediaLink,
+): typeof WorkspaceMessageJson.Type => ({
+  ...message,
+  status: statusAt(message, now),
+  media: publicMedia(message, now, link),
+})
 
 /** Refusals about a recipient or its content. */
 export const refusedContent: ReadonlyArray<Refused> = [
@@ -117,23 +127,21 @@ const batch = { to: [aRecipient, { group: "Team" }], text: "We open at ten today
 const route = routeV2("Messages")
 
 /** One form of messages: what requests may hold, and what answers show. */
-interface MessageForm<View extends Schema.Top> {
+interface MessageForm {
   readonly list: OperationInput<ReferencedList>
   readonly single: OperationInput<ReferencedSend>
   readonly batch: OperationInput<ReferencedBatch>
-  readonly shown: View
-  readonly toJson: (message: Message, now: number, link: MediaLink) => View["Type"]
+  readonly shown: typeof MessageJson | typeof WorkspaceMessageJson
   /** What answers show besides the examples. */
   readonly example: object
 }
 
 /** What version 2 takes and shows (contract: Messages). */
-const contractForm: MessageForm<typeof MessageJson> = {
+const contractForm: MessageForm = {
   list: query<ListMessages>()(ListQuery),
   single: json<SendMessage>()(SendBody, single),
   batch: json<SendBatch>()(BatchBody, batch),
   shown: MessageJson,
-  toJson: messageJson,
   example: {},
 }
 
@@ -143,44 +151,29 @@ export const WorkspaceMessageJson = Schema.Struct({
     Schema.NullOr(Schema.String),
     "What the sender calls it; null without one. Webhooks do not show it.",
   ),
-  transport_id: described(
+  transportId: described(
     Schema.NullOr(Schema.String),
     "The id under which it leaves; null before it is drawn.",
   ),
 }).annotate({ identifier: "WorkspaceMessage" })
 
-/** A message as operators see it. */
-export const workspaceMessageJson = (
-  message: Message,
-  now: number,
-  link: MediaLink,
-): typeof WorkspaceMessageJson.Type => ({
-  ...messageJson(message, now, link),
-  reference: message.reference,
-  transport_id: message.transportId,
-})
-
 const reference = "order 4711"
 
 /** The operator's form. */
-const workspaceForm: MessageForm<typeof WorkspaceMessageJson> = {
+const workspaceForm: MessageForm = {
   list: query<ReferencedList>()(ReferencedListQuery),
   single: json<ReferencedSend>()(ReferencedSendBody, { ...single, reference }),
   batch: json<ReferencedBatch>()(ReferencedBatchBody, { ...batch, reference }),
   shown: WorkspaceMessageJson,
-  toJson: workspaceMessageJson,
   example: { ...examples.workspaceOnly, reference },
 }
 
-const shownNow = Effect.fnUntraced(function* shownNow<View extends Schema.Top>(
-  form: MessageForm<View>,
-  message: Message,
-) {
+const shownNow = Effect.fnUntraced(function* shownNow(message: Message) {
   const { link } = yield* MediaLinks
-  return form.toJson(message, yield* Clock.currentTimeMillis, link)
+  return shownMessage(message, yield* Clock.currentTimeMillis, link)
 })
 
-const sendRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyArray<RouteV2> => [
+const sendRoutes = (form: MessageForm): ReadonlyArray<RouteV2> => [
   route("POST /api/v2/messages", {
     idempotent: true,
     id: "sendMessage",
@@ -200,7 +193,7 @@ const sendRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyA
       if (only === undefined) {
         return yield* Effect.die(new Error("A single send created no message"))
       }
-      return { answer: form.toJson(only, only.createdAt, link), replayed }
+      return { answer: shownMessage(only, only.createdAt, link), replayed }
     }),
   }),
   route("POST /api/v2/messages/batch", {
@@ -220,7 +213,7 @@ const sendRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyA
       const sent = yield* messages.sendBatch(caller, request, idempotency)
       return {
         answer: {
-          data: sent.messages.map((message) => form.toJson(message, message.createdAt, link)),
+          data: sent.messages.map((message) => shownMessage(message, message.createdAt, link)),
         },
         replayed: sent.replayed,
       }
@@ -236,13 +229,10 @@ const listing = {
   refused: ["invalid_datetime", "invalid_phone"],
 } as const
 
-const shownPage = Effect.fnUntraced(function* shownPage<View extends Schema.Top>(
-  form: MessageForm<View>,
-  page: MessagePage,
-) {
+const shownPage = Effect.fnUntraced(function* shownPage(page: MessagePage) {
   const { link } = yield* MediaLinks
   const now = yield* Clock.currentTimeMillis
-  return pageJson(page, (message) => form.toJson(message, now, link))
+  return pageJson(page, (message) => shownMessage(message, now, link))
 })
 
 const contractList = route("GET /api/v2/messages", {
@@ -252,7 +242,7 @@ const contractList = route("GET /api/v2/messages", {
   answer: pageBody(contractForm.shown, examples.sent),
   handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
     const messages = yield* Messages
-    return yield* shownPage(contractForm, yield* messages.list(caller, request))
+    return yield* shownPage(yield* messages.list(caller, request))
   }),
 })
 
@@ -266,8 +256,8 @@ const workspaceList = route("GET /api/v2/messages", {
   answer: jsonBody(
     Schema.Struct({
       ...workspacePage.schema.fields,
-      looked_until: described(
-        Schema.optionalKey(Schema.NullOr(TimeJson)),
+      lookedUntil: described(
+        Schema.optionalKey(Schema.NullOr(Time)),
         "With `text`: when the oldest message that was looked at was created; null for none.",
       ),
     }),
@@ -277,12 +267,12 @@ const workspaceList = route("GET /api/v2/messages", {
     const messages = yield* Messages
     const page = yield* messages.list(caller, request)
     const { lookedUntil } = page
-    const body = yield* shownPage(workspaceForm, page)
-    return lookedUntil === undefined ? body : { ...body, looked_until: instantOrNull(lookedUntil) }
+    const body = yield* shownPage(page)
+    return lookedUntil === undefined ? body : { ...body, lookedUntil }
   }),
 })
 
-const readRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyArray<RouteV2> => [
+const readRoutes = (form: MessageForm): ReadonlyArray<RouteV2> => [
   route("GET /api/v2/messages/{id}", {
     id: "getMessage",
     summary: "Read a message",
@@ -291,7 +281,7 @@ const readRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyA
     refused: ["message_not_found"],
     handler: Effect.fnUntraced(function* getMessage({ caller, id }) {
       const messages = yield* Messages
-      return yield* shownNow(form, yield* messages.get(caller, id("id")))
+      return yield* shownNow(yield* messages.get(caller, id("id")))
     }),
   }),
   route("DELETE /api/v2/messages/{id}", {
@@ -304,7 +294,7 @@ const readRoutes = <View extends Schema.Top>(form: MessageForm<View>): ReadonlyA
     refused: ["message_not_found", "not_cancellable"],
     handler: Effect.fnUntraced(function* cancelMessage({ caller, id }) {
       const messages = yield* Messages
-      return yield* shownNow(form, yield* messages.cancel(caller, id("id")))
+      return yield* shownNow(yield* messages.cancel(caller, id("id")))
     }),
   }),
 ]

@@ -6,8 +6,6 @@ import {
   Reminders,
   described,
   formatInZone,
-  formatInstant,
-  mediaJson,
   runRefusalMessage,
 } from "@messaging-service/core"
 import type {
@@ -31,7 +29,7 @@ import {
   query,
   answerJson,
   pageJson,
-  TimeJson,
+  Time,
 } from "../Entry.ts"
 import { MediaJson, refusedContent } from "./messages.ts"
 import { routeV2 } from "./pipeline.ts"
@@ -43,9 +41,9 @@ export const RunOutcomeJson = described(
 )
 
 const LastRunJson = Schema.Struct({
-  due_at: TimeJson,
+  dueAt: Time,
   outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "The accepted message."),
+  messageId: described(Schema.NullOr(IdJson), "The accepted message."),
   error: described(
     Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String })),
     "Why it was refused, with a code of the error catalogue.",
@@ -56,22 +54,12 @@ const LastRunJson = Schema.Struct({
 export const RequestedRecipientJson = Schema.Union([
   Schema.Struct({ phone: Schema.String }),
   Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson }),
+  Schema.Struct({ contactId: IdJson }),
   Schema.Struct({ username: Schema.String }),
 ]).annotate({ identifier: "ReminderRecipient" })
 
-const requestedRecipientJson = (to: RequestedRecipient) => {
-  switch (to.kind) {
-    case "phone":
-      return { phone: to.phone }
-    case "group":
-      return { group: to.group }
-    case "contact":
-      return { contact_id: to.contactId }
-    case "username":
-      return { username: to.username.text }
-  }
-}
+const shownRecipient = (to: RequestedRecipient) =>
+  to.kind === "username" ? { username: to.username.text } : to
 
 const ReminderJson = Schema.Struct({
   id: IdJson,
@@ -82,41 +70,30 @@ const ReminderJson = Schema.Struct({
   text: Schema.String,
   media: Schema.NullOr(MediaJson),
   schedule: Schema.Struct({ cron: Schema.String, timezone: Schema.String }),
-  next_run_at: described(
+  nextRunAt: described(
     Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
     "In the reminder's time zone, with its offset; null when paused.",
   ),
-  created_at: TimeJson,
-  last_run: described(
+  createdAt: Time,
+  lastRun: described(
     Schema.NullOr(LastRunJson),
     "The outcome of the latest run; null before the first.",
   ),
 }).annotate({ identifier: "Reminder" })
 
 /** Recipient and media are shown as they were referred to. */
-const toReminderJson = (reminder: Reminder): typeof ReminderJson.Type => ({
-  id: reminder.id,
-  name: reminder.name,
-  active: reminder.active,
-  to: requestedRecipientJson(reminder.to),
-  from: reminder.from,
-  text: reminder.text,
-  media: reminder.media && mediaJson(reminder.media),
+const shownReminder = (reminder: Reminder) => ({
+  ...reminder,
+  to: shownRecipient(reminder.to),
   schedule: { cron: reminder.cron, timezone: reminder.timezone },
-  next_run_at:
+  nextRunAt:
     reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
-  created_at: formatInstant(reminder.createdAt),
-  last_run: reminder.lastRun === null ? null : lastRunJson(reminder.lastRun, reminder),
+  lastRun: reminder.lastRun && shownRun(reminder.lastRun, reminder),
 })
 
-const lastRunJson = (
-  { code, dueAt, messageId, outcome }: LastRun,
-  reminder: Reminder,
-): typeof LastRunJson.Type => ({
-  due_at: formatInstant(dueAt),
-  outcome,
-  message_id: messageId,
-  error: code === null ? null : { code, message: runRefusalMessage(code, reminder) },
+const shownRun = (run: LastRun, reminder: Reminder) => ({
+  ...run,
+  error: run.code && { code: run.code, message: runRefusalMessage(run.code, reminder) },
 })
 
 const refusedReminder: ReadonlyArray<Refused> = [
@@ -147,7 +124,7 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     refused: refusedReminder,
     handler: Effect.fnUntraced(function* createReminder({ caller, idempotency, request }) {
       const reminders = yield* Reminders
-      return answerJson(yield* reminders.create(caller, request, idempotency), toReminderJson)
+      return answerJson(yield* reminders.create(caller, request, idempotency), shownReminder)
     }),
   }),
   route("GET /api/v2/reminders", {
@@ -159,7 +136,7 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     answer: pageBody(ReminderJson, examples.reminder),
     handler: Effect.fnUntraced(function* listReminders({ caller, request }) {
       const reminders = yield* Reminders
-      return pageJson(yield* reminders.list(caller, request), toReminderJson)
+      return pageJson(yield* reminders.list(caller, request), shownReminder)
     }),
   }),
   route("GET /api/v2/reminders/{id}", {
@@ -170,7 +147,7 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* getReminder({ caller, id }) {
       const reminders = yield* Reminders
-      return toReminderJson(yield* reminders.get(caller, id("id")))
+      return shownReminder(yield* reminders.get(caller, id("id")))
     }),
   }),
   route("PATCH /api/v2/reminders/{id}", {
@@ -184,7 +161,7 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     refused: [...refusedReminder, "reminder_not_found"],
     handler: Effect.fnUntraced(function* updateReminder({ caller, id, request }) {
       const reminders = yield* Reminders
-      return toReminderJson(yield* reminders.update(caller, id("id"), request))
+      return shownReminder(yield* reminders.update(caller, id("id"), request))
     }),
   }),
   route("DELETE /api/v2/reminders/{id}", {
