@@ -127,6 +127,9 @@ export interface MakeCampaign {
   readonly sendAt: number | null
 }
 
+/** A campaign whose stop is cut off by the death of every process. It is read once all has come to rest. */
+export const cutStop = "gs"
+
 /** A row to add. Its text is the campaign's name and its label. */
 export interface RequestedRow {
   readonly label: string

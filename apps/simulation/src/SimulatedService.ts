@@ -201,6 +201,14 @@ export class Cluster {
     })
   }
 
+  /** All die, and others replace them. */
+  restartAll(): void {
+    for (const running of this.running) {
+      running.process.kill()
+      this.restart(running)
+    }
+  }
+
   /** Replaces all processes with one that keeps no connections. */
   replaceAll(): void {
     for (const { process } of this.running) process.kill()

@@ -579,6 +579,7 @@ class Simulation {
       restrict: (number, until) => this.#remote.restrict(number, until),
       refuseCalls: (url, until) => void this.#cluster.unwilling.set(url, until),
       delay: (operation, millis) => void this.#cluster.late.set(operation, millis),
+      killProcesses: () => this.#cluster.restartAll(),
       keys: this.#keys,
       endpoints: this.#endpoints,
       history: record.entries,

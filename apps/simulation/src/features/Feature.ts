@@ -46,6 +46,8 @@ export interface Stage {
   refuseCalls(url: string, until: number): void
   /** From now on that operation of the store takes so long in every process. */
   delay(operation: string, millis: number): void
+  /** Every process dies, and others replace them within 20 seconds. */
+  killProcesses(): void
   /** Keys that callers received, by name, and ids of endpoints, by URL. */
   readonly keys: Map<string, { readonly id: number; readonly token: string }>
   readonly endpoints: Map<string, number>

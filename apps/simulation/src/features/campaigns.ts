@@ -5,8 +5,9 @@
 import { Campaigns } from "@messaging-service/core"
 import type { CampaignId } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
-import { Effect, Result, Stream } from "effect"
+import { Effect, Fiber, Result, Stream } from "effect"
 import { oneOf } from "../calls.ts"
+import { cutStop } from "../History.ts"
 import type { AddCampaignRows, Answer, Control, MakeCampaign, RequestedRow } from "../History.ts"
 import { retryUntilAnswered } from "./asking.ts"
 import type { Asking } from "./asking.ts"
@@ -351,19 +352,20 @@ const probedRow = (index: number): RequestedRow => ({
   expiresAt: null,
 })
 
+const probing: MakeCampaign = {
+  _tag: "MakeCampaign",
+  campaign: "gp",
+  mode: "live",
+  numbers: [roomyNumber],
+  reserve: 0,
+  dropsDuplicates: false,
+  isProbe: true,
+  sendAt: null,
+}
+
 /** Nothing leaves of a campaign that is paused while its rows are taken on, or while they wait. */
 const probePause = Effect.fnUntraced(function* (stage: Stage) {
-  const campaign = "gp"
-  const request: MakeCampaign = {
-    _tag: "MakeCampaign",
-    campaign,
-    mode: "live",
-    numbers: [roomyNumber],
-    reserve: 0,
-    dropsDuplicates: false,
-    isProbe: true,
-    sendAt: null,
-  }
+  const { campaign } = probing
   const rows = [0, 1, 2].map(probedRow)
   const added: AddCampaignRows = { _tag: "AddCampaignRows", campaign, rows, isFile: false }
   const pausedDuring = Effect.fnUntraced(function* (operation: string, opens: "start" | "resume") {
@@ -375,11 +377,30 @@ const probePause = Effect.fnUntraced(function* (stage: Stage) {
     stage.delay(operation, 0)
     yield* Effect.sleep(second)
   })
-  yield* make(request, [added], false)(stage)
+  yield* make(probing, [added], false)(stage)
   yield* pausedDuring("campaigns.take", "start")
   yield* pausedDuring("queue.claim", "resume")
   yield* act(campaign, "resume")(stage)
   yield* Effect.sleep(3 * second)
+})
+
+/** What a process that dies leaves of a stop is cancelled all the same. */
+const probeStop = Effect.fnUntraced(function* (stage: Stage) {
+  const rows = [0, 1, 2].map(probedRow)
+  const added: AddCampaignRows = { _tag: "AddCampaignRows", campaign: cutStop, rows, isFile: false }
+  yield* make({ ...probing, campaign: cutStop, isProbe: false }, [added], false)(stage)
+  stage.delay("queue.claim", second)
+  stage.delay("campaigns.waiting", second)
+  yield* act(cutStop, "start")(stage)
+  yield* Effect.sleep(100)
+  const stop = yield* Effect.forkChild(act(cutStop, "stop")(stage))
+  yield* Effect.sleep(100)
+  stage.killProcesses()
+  stage.delay("queue.claim", 0)
+  stage.delay("campaigns.waiting", 0)
+  yield* Fiber.join(stop)
+  yield* Effect.sleep(20 * second)
+  yield* read(cutStop)(stage)
 })
 
 export const campaigns: Feature = {
@@ -407,5 +428,6 @@ export const campaigns: Feature = {
     const audited = { ...stage, tenant: stage.audited }
     for (const name of stage.campaigns.keys()) yield* goOn(name)(audited)
     yield* probePause(stage)
+    yield* probeStop(stage)
   }),
 }

@@ -56,4 +56,15 @@ export const campaignFaults: ReadonlyArray<PlantedFault> = [
       edit(takes, "blocked > 0 ? fallback : lookAt", "blocked < 0 ? fallback : lookAt"),
     ],
   },
+  {
+    name: "campaigns: nothing cancels what a killed stop leaves",
+    within: 10,
+    edits: [
+      edit(
+        store,
+        'if (isRemoved || to.state === "stopped") abandonMessages(tables, entry.waiting)',
+        "",
+      ),
+    ],
+  },
 ]

@@ -2,7 +2,7 @@
  * A row of a campaign becomes one message or none, and counts say so; nothing of a paused or stopped one
  * leaves, what it takes on leaves room to others, and it ends once its rows have.
  */
-import { toName } from "../History.ts"
+import { cutStop, toName } from "../History.ts"
 import type {
   FinalCampaign,
   FinalMessage,
@@ -132,7 +132,11 @@ const readViolations = (history: History): ReadonlyArray<string> =>
     if (request._tag !== "ReadCampaign" || answer?._tag !== "Counted") return []
     const { total = 0, ...others } = answer.rows
     const sum = Object.values(others).reduce((left, right) => left + right, 0)
-    return sum === total ? [] : [`${request.campaign} has ${total} rows and counts ${sum}`]
+    if (sum !== total) return [`${request.campaign} has ${total} rows and counts ${sum}`]
+    const { queued = 0 } = others
+    return request.campaign === cutStop && queued > 0
+      ? [`${cutStop} was stopped, and ${queued} messages of it wait on`]
+      : []
   })
 
 /** Live messages that count in that number's 24 hours, as far as that is known at the end. */

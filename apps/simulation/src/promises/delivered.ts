@@ -1,9 +1,11 @@
 /**
  * Events while an endpoint runs are delivered to it at least once, by calm; so are redeliveries and pings.
  */
+import { cutStop } from "../History.ts"
 import type { ChangeEndpoint, History } from "../History.ts"
 import { getEndpoints, isDone, latestEffectAt, clockSkew, getNotifications } from "./endpoints.ts"
 import type { EndpointHistory, Notification } from "./endpoints.ts"
+import { getControls } from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
 /** From when on an endpoint certainly runs to the end; Infinity when it may not. */
@@ -122,6 +124,12 @@ const promptMillis = 2000
 /** A process that must end exits in calm, and another one replaces it. */
 const restartMillis = 60_000
 
+/** When every process dies in calm; Infinity when none does. */
+const getDeath = (history: History): number =>
+  getControls(history).find(
+    ({ request: { key, value } }) => key === `campaign ${cutStop}` && value._tag === "Stopped",
+  )?.requestedAt ?? Infinity
+
 /** The first two delays after a failed delivery, and the maximum jitter of each. */
 const retryMillis = [5000, 55_000]
 const longest = 1.05
@@ -187,8 +195,10 @@ export const promptlyDelivered: JudgedPromise = {
     const own = new Set(history.final.messages.map(({ id }) => id))
     const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
     const allWell = calm + restartMillis
+    const death = getDeath(history)
     return history.final.events.flatMap(({ createdAt, eventId, messageId }) => {
       if (createdAt <= allWell || own.has(messageId)) return []
+      if (createdAt > death - promptMillis && createdAt <= death + restartMillis) return []
       const calls = received.get(eventId) ?? []
       const late = (calls[0]?.calledAt ?? createdAt) - createdAt
       return late > promptMillis
