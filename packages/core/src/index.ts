@@ -603,6 +603,7 @@ export {
   reminderRequestParser,
   runRefusalMessage,
 } from "./model/Reminder.ts"
+export { nextCheckAt } from "./store/CampaignStore.ts"
 export type {
   CampaignFigures,
   CampaignInsertion,

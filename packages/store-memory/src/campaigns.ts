@@ -4,6 +4,8 @@ import {
   hasCampaignEnded,
   fullQueue,
   isVisibleTo,
+  messagesRemaining,
+  nextCheckAt,
   pausedUntil,
   refillQueue,
   restrictedSince,
@@ -199,7 +201,7 @@ const recordSteps = (
         turn: ++tables.lastCampaignTurn,
         checkedAt: input.createdAt,
         wokenAt: null,
-        awaits: [],
+        next: nextCheckAt(null),
         takenOn: 0,
         removed: false,
         forgotten: false,
@@ -326,6 +328,7 @@ const readNumber = (lane: Lane, campaign: Campaign, now: number): CampaignNumber
     now,
   ),
   pacing: lane.control.pacing ?? unpaced,
+  givenBack: lane.givenBack,
 })
 
 const byTime = (one: RowEntry, other: RowEntry): number =>
@@ -354,31 +357,30 @@ const check = (entry: CampaignEntry, now: number, limit: number): CampaignCheck 
 
 /** When it became due, or will; null: once something changes. */
 const dueAt = (entry: CampaignEntry): number | null => {
-  const { awaits, campaign, checkedAt, removed, waiting } = entry
+  const { campaign, checkedAt, next, owner, removed, waiting } = entry
   if (removed) return null
   const isOver = () => waiting.size === 0 && getPending(entry).length === 0
   const hasRoom = () =>
     getLanes(entry).some(
       (lane) =>
-        awaits.includes(lane.number.id) &&
-        countDue(lane, campaign, checkedAt, refillQueue) < refillQueue,
+        (next.awaits.includes(lane.number.id) &&
+          countDue(lane, campaign, checkedAt, refillQueue) < refillQueue) ||
+        next.awaitsRoom.some(
+          ({ givenBack, numberId }) => numberId === lane.number.id && givenBack !== lane.givenBack,
+        ),
     )
-  return campaign.state === "running" && (isOver() || hasRoom())
+  const isCovered = () => next.awaitsAllowance && messagesRemaining(owner.workspace.plan) !== 0
+  return campaign.state === "running" && (isOver() || hasRoom() || isCovered())
     ? Math.min(checkedAt, campaign.lookAt ?? checkedAt)
     : campaign.lookAt
 }
 
-const noteCheck = (
-  tables: Tables,
-  entry: CampaignEntry,
-  { awaits, lookAt }: NextCheck,
-  now: number,
-) => {
+const noteCheck = (tables: Tables, entry: CampaignEntry, next: NextCheck, now: number) => {
   entry.turn = ++tables.lastCampaignTurn
   entry.checkedAt = now
-  entry.awaits = awaits
+  entry.next = next
   const isWoken = entry.wokenAt !== null && entry.wokenAt >= now
-  if (!isWoken) entry.campaign = { ...entry.campaign, lookAt }
+  if (!isWoken) entry.campaign = { ...entry.campaign, lookAt: next.lookAt }
   entry.wokenAt = null
 }
 
@@ -426,7 +428,7 @@ const move = (tables: Tables, input: CampaignMove): boolean => {
   const entry = entryAt(tables, id, revision)
   if (entry === undefined) return false
   change(entry, to)
-  entry.awaits = []
+  entry.next = nextCheckAt(null)
   entry.wokenAt = null
   entry.removed = isRemoved
   if (skipBefore !== null) {
@@ -557,7 +559,7 @@ export const pauseRestored = (tables: Tables, now: number): void => {
   for (const entry of tables.campaigns.rows) {
     const { state } = entry.campaign
     if (entry.removed || !["scheduled", "running", "paused"].includes(state)) continue
-    entry.awaits = []
+    entry.next = nextCheckAt(null)
     entry.wokenAt = null
     change(entry, {
       state: "paused",

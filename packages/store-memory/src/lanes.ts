@@ -111,6 +111,7 @@ export const openLane = (
     agendaAt: null,
     counting: new Sorted(byDue),
     fullUntil: null,
+    givenBack: 0,
     quotaWindowMillis: 0,
     sentTimes: [],
     recipients: new Map(),
@@ -472,7 +473,10 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
     lane.counting.delete(row)
     lane.fullUntil = null
   }
-  if (change.givesBack) giveBack(row)
+  if (change.givesBack) {
+    lane.givenBack++
+    giveBack(row)
+  }
   applyChange(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
   lane.limitedUntil = null
 }

@@ -35,6 +35,7 @@ import type {
   NumberCheck,
   NumberCheckId,
   NumberCheckResult,
+  NextCheck,
   NumberId,
   OutboxEvent,
   StoredSubscription,
@@ -110,8 +111,8 @@ export interface CampaignEntry {
   checkedAt: number
   /** When something changed that it may wait for; null once it was looked at since. */
   wokenAt: number | null
-  /** See `NextLook`. */
-  awaits: ReadonlyArray<NumberId>
+  /** What the last look found to wait for. */
+  next: NextCheck
   /** How many rows were taken on. */
   takenOn: number
   /** Or a retention has ended it: it is unknown. */
@@ -221,6 +222,8 @@ export interface Lane extends InAgenda {
   readonly counting: Sorted<MessageRow>
   /** Planned times before this have no room for one more message; null when unknown. */
   fullUntil: number | null
+  /** How many messages gave their place in the quota back. */
+  givenBack: number
   /** The longest window in which the quota was ever counted. */
   quotaWindowMillis: number
   /** When its messages were sent, ascending. */

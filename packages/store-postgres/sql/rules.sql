@@ -1059,7 +1059,7 @@ begin atomic
 end;
 
 -- Campaigns to look at, and since when. A number that one awaits has room again once fewer than ten of the
--- messages wait that were due at the last look. Indexes campaigns_due, campaigns_running, messages_by_campaign
+-- messages wait that were due at the last look, and a full one may have once a place was given back. Indexes campaigns_due, campaigns_running, messages_by_campaign
 -- and messages_waiting.
 create function campaign_looks() returns table (id bigint, turn bigint, due timestamptz)
 language sql stable parallel safe
@@ -1101,6 +1101,23 @@ begin atomic
               limit 10
             ) queue
           )
+      )
+      or exists (
+        select
+        from unnest(c.awaits_room, c.awaits_given_back) awaited (number_id, given_back)
+        join lanes l on l.number_id = awaited.number_id
+        where l.removed_at is null
+          and coalesce(l.number_id = any (c.number_ids), true)
+          and l.given_back <> awaited.given_back
+      )
+      or (
+        c.awaits_allowance
+        and exists (
+          select
+          from workspaces w
+          where w.id = c.workspace_id
+            and messages_remaining(w) is distinct from 0
+        )
       )
     );
 end;

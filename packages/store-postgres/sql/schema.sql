@@ -265,7 +265,9 @@ create table lanes (
   -- No message waits that was due before: so a claim need not read what an old snapshot keeps of those that ended.
   front timestamptz not null default '-infinity',
   -- When it was last paused because the remote restricted or banned the number.
-  restricted_at timestamptz
+  restricted_at timestamptz,
+  -- How many messages gave their place in its 24 hours back.
+  given_back integer not null default 0
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
 -- the outcome of an attempt is unknown.
@@ -839,6 +841,11 @@ create table campaigns (
   turn bigint generated always as identity,
   -- Numbers with full queues that it has rows for.
   awaits bigint[] not null default '{}',
+  -- Full numbers that it has rows for, and what the last look read of each as given_back.
+  awaits_room bigint[] not null default '{}',
+  awaits_given_back integer[] not null default '{}',
+  -- The plan covered none of the rows that it had to take.
+  awaits_allowance boolean not null default false,
   created_at timestamptz not null,
   started_at timestamptz,
   ended_at timestamptz,

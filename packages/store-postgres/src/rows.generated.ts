@@ -276,7 +276,7 @@ export const sqlTypes = {
     columns: { answer: "void?" },
   },
   "take_campaign_rows": {
-    params: { cId: "bigint", cRevision: "bigint", cNow: "timestamptz", cQueueLimit: "integer", cLookAt: "timestamptz", cAwaits: "bigint[]", tRow: "integer[]", tPhone: "text[]", rRow: "integer[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
+    params: { cId: "bigint", cRevision: "bigint", cNow: "timestamptz", cQueueLimit: "integer", cLookAt: "timestamptz", cAwaits: "bigint[]", cAwaitsRoom: "bigint[]", cAwaitsGivenBack: "integer[]", cAwaitsAllowance: "boolean", tRow: "integer[]", tPhone: "text[]", rRow: "integer[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?" },
   },
   "browser.use": {
@@ -328,7 +328,7 @@ export const sqlTypes = {
     columns: { key: "text", row: "integer" },
   },
   "campaign.putOff": {
-    params: { lookAt: "timestamptz", now: "timestamptz", awaits: "bigint[]", id: "bigint", revision: "bigint" },
+    params: { lookAt: "timestamptz", now: "timestamptz", awaits: "bigint[]", awaitsRoom: "bigint[]", awaitsGivenBack: "integer[]", awaitsAllowance: "boolean", id: "bigint", revision: "bigint" },
     columns: {},
   },
   "campaign.due": {

@@ -3,7 +3,7 @@
  * ended is read in few pages, and a row that is taken on writes little more than a send of a batch.
  */
 import { assert, layer } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { nextCheckAt, Store } from "@messaging-service/core"
 import type { Campaign, CampaignId, NewCampaignRow, SendingNumber } from "@messaging-service/core"
 import {
   EmbeddedPostgres,
@@ -88,7 +88,7 @@ const takeRows = (number: SendingNumber, { id, revision }: Campaign, from: numbe
       acceptance: { ...acceptance, messages },
       taken: rows,
       refused: [],
-      next: { lookAt: null, awaits: [] },
+      next: nextCheckAt(null),
     })
   })
 

@@ -53,7 +53,7 @@ export const campaignFaults: ReadonlyArray<PlantedFault> = [
         "return desk.room === 0 ? (desk.quota.exact?.roomAt ?? null) : null",
         "return null",
       ),
-      edit(takes, "blocked > 0 ? fallback : lookAt", "blocked < 0 ? fallback : lookAt"),
+      edit(takes, "blocked > 0 ? fallback : null", "blocked < 0 ? fallback : null"),
     ],
   },
   {

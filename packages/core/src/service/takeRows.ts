@@ -29,6 +29,7 @@ import type { Phone, RequestedRecipient } from "../model/Recipient.ts"
 import type { SendRequest } from "../model/SendRequest.ts"
 import type { Platform } from "../model/SendingNumber.ts"
 import { messagesRemaining, sendRefusal } from "../model/Workspace.ts"
+import { nextCheckAt } from "../store/CampaignStore.ts"
 import type {
   CampaignCheck,
   CampaignMove,
@@ -82,19 +83,19 @@ export const decideCheck = (
     if (campaign.sendAt === null || campaign.sendAt <= now) return moved("begin")
   }
   if (campaign.state === "draft" || hasCampaignEnded(campaign)) return never
-  if (campaign.state !== "running") return { lookAt: instant, awaits: [] }
+  if (campaign.state !== "running") return nextCheckAt(instant)
   if (pending === 0 && !hasWaiting) return moved("finish")
   if (hasNoNumbers(standing)) return moved("lose_numbers")
   if (isRestricted(standing)) return moved("restrict")
   const ofHours = hoursMove(standing)
   if (ofHours !== null) return ofHours
-  if (!hours.isOpen || rows.length === 0) return { lookAt: instant, awaits: [] }
+  if (!hours.isOpen || rows.length === 0) return nextCheckAt(instant)
   return workspace.deletedAt !== null || sendRefusal(workspace) !== undefined
-    ? { lookAt: earliest([instant, now + fallbackMillis], now), awaits: [] }
+    ? nextCheckAt(earliest([instant, now + fallbackMillis], now))
     : null
 }
 
-const never: NextCheck = { lookAt: null, awaits: [] }
+const never = nextCheckAt(null)
 
 /** Whether pending rows have expired. */
 export const isExpiring = ({ campaign, nextExpiryAt, pending }: CampaignCheck, now: number) =>
@@ -283,6 +284,27 @@ const freeAt = (desk: Desk): number | null => {
   return desk.room === 0 ? (desk.quota.exact?.roomAt ?? null) : null
 }
 
+/** What rows wait for that no number takes now; `fallback`: when to look where nothing is known. */
+const awaitedBy = (
+  desks: ReadonlyArray<Desk>,
+  fallback: number | null,
+  instant: number | null,
+  now: number,
+): NextCheck => {
+  const awaited = desks.filter((desk) => desk.isUsable && desk.room > 0)
+  const full = desks.filter((desk) => desk.isUsable && desk.room === 0)
+  const lookAt = earliest([instant, ...desks.map(freeAt)], now)
+  return {
+    lookAt: lookAt === null && awaited.length === 0 ? fallback : lookAt,
+    awaits: awaited.map(({ number }) => number.number.id),
+    awaitsRoom: full.map(({ number: { givenBack, number } }) => ({
+      numberId: number.id,
+      givenBack,
+    })),
+    awaitsAllowance: false,
+  }
+}
+
 /** What of a look goes where. */
 export const takeRows = (input: TakeFacts): Taking => {
   const { context, facts, hours, check } = input
@@ -336,9 +358,11 @@ export const takeRows = (input: TakeFacts): Taking => {
   const instant = nextMoment(check, hours, now)
   const next = (): NextCheck => {
     const left = check.pending - refused.length - [...accepted.values()].flat().length
-    if (left === 0) return { lookAt: instant, awaits: [] }
+    if (left === 0) return nextCheckAt(instant)
     const fallback = now + fallbackMillis
-    if (covered === 0) return { lookAt: earliest([instant, fallback], now), awaits: [] }
+    if (covered === 0) {
+      return { ...nextCheckAt(earliest([instant, fallback], now)), awaitsAllowance: true }
+    }
     // Rows that this look did not read may be for any number that took some.
     const isCut = isCutOff(check)
     if (isCut) for (const desk of desks) if (hasTaken(desk)) requested.add(desk)
@@ -346,14 +370,8 @@ export const takeRows = (input: TakeFacts): Taking => {
       (isCut && (refused.length > 0 || desks.some((desk) => canTake(desk) && hasTaken(desk)))) ||
       // Its room must be counted again.
       [...requested].some((desk) => hasTaken(desk) && desk.room === 0)
-    if (isMore) return { lookAt: now, awaits: [] }
-    const awaited = [...requested].filter((desk) => desk.isUsable && desk.room > 0)
-    const known = [instant, ...[...requested].map(freeAt)]
-    const lookAt = earliest(known, now)
-    return {
-      lookAt: lookAt === null && awaited.length === 0 && blocked > 0 ? fallback : lookAt,
-      awaits: awaited.map(({ number }) => number.number.id),
-    }
+    if (isMore) return nextCheckAt(now)
+    return awaitedBy([...requested], blocked > 0 ? fallback : null, instant, now)
   }
   return { portions: [...portions, ...refusals], next: next() }
 }

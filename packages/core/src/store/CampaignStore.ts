@@ -125,6 +125,8 @@ export interface CampaignNumber {
   /** When it became restricted or banned; null unless it is. */
   readonly restrictedSince: number | null
   readonly pacing: Pacing
+  /** Grows with each live message that gives its place in the number's 24 hours back. */
+  readonly givenBack: number
 }
 
 /** All that a look at a campaign reads, besides the facts of an acceptance. */
@@ -150,7 +152,19 @@ export interface NextCheck {
   readonly lookAt: number | null
   /** Numbers with rows to take that have `refillQueue` due messages waiting or more. */
   readonly awaits: ReadonlyArray<NumberId>
+  /** Full numbers with rows to take, and what the look read of each as `givenBack`. */
+  readonly awaitsRoom: ReadonlyArray<{ readonly numberId: NumberId; readonly givenBack: number }>
+  /** Whether the plan covers none of the rows to take. */
+  readonly awaitsAllowance: boolean
 }
+
+/** No time but this one is known, and nothing is awaited. */
+export const nextCheckAt = (lookAt: number | null): NextCheck => ({
+  lookAt,
+  awaits: [],
+  awaitsRoom: [],
+  awaitsAllowance: false,
+})
 
 /** Rows that one commit takes on for a number, refuses, or both. */
 export interface CampaignTake {
@@ -235,10 +249,11 @@ export interface CampaignStore {
   move(move: CampaignMove): Effect.Effect<boolean, StoreUnavailable>
   /**
    * Campaigns to look at: `lookAt` has come, or it runs and nothing of it is pending or waits, or
-   * it runs and a number that it `awaits` has room again: it is not removed, and fewer than
-   * `refillQueue` messages wait that were due when the campaign was last looked at. So what is due
-   * does not depend on the clock but by `lookAt`, and a look that takes nothing is not repeated. In
-   * turns: the one that was looked at longest ago first.
+   * it runs and something that it awaits has come: a number that it `awaits` is not removed, and
+   * fewer than `refillQueue` messages wait that were due when the campaign was last looked at; one
+   * of `awaitsRoom` is not removed, and has had places given back since; it `awaitsAllowance`, and
+   * the plan has some. So what is due does not depend on the clock but by `lookAt`, and a look that
+   * takes nothing is not repeated. In turns: the one that was looked at longest ago first.
    */
   due(now: number, limit: number): Effect.Effect<ReadonlyArray<CampaignId>, StoreUnavailable>
   /** By id, without removed ones. */

@@ -13,7 +13,8 @@ import { makeAcceptor } from "../service/Messages.ts"
 import { hoursAt } from "../model/hours.ts"
 import { loadTakeFacts } from "../service/loadCampaign.ts"
 import { decideCheck, isExpiring, rowsLookedAt, takeRows } from "../service/takeRows.ts"
-import type { CampaignCheck, CampaignStore, NextCheck } from "../store/CampaignStore.ts"
+import { nextCheckAt } from "../store/CampaignStore.ts"
+import type { CampaignCheck, CampaignStore } from "../store/CampaignStore.ts"
 import { commitAndWake, sendingWork, WakeUp } from "../store/DueWork.ts"
 import { makeDueRound } from "./DueRounds.ts"
 import { runLoop } from "./LeaseLoop.ts"
@@ -50,7 +51,7 @@ const read = Effect.fnUntraced(function* read(
 })
 
 /** Still due: rows are left that this look could not take. */
-const dueNow = (now: number): NextCheck => ({ lookAt: now, awaits: [] })
+const dueNow = nextCheckAt
 
 const take = Effect.fnUntraced(function* take(
   { acceptor, store }: Runner,

@@ -76,6 +76,7 @@ const numbersFrom = (standings: ReadonlyArray<Standing>) =>
       waiting: 0,
       restrictedSince: null,
       pacing: unpaced,
+      givenBack: 0,
       ...more,
     }
     return { known, planned: quota ?? { planned: 0, roomAt: now } }

@@ -1,6 +1,7 @@
 /** Which rows of a campaign are taken on, from which numbers (campaigns: 5). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { nextCheckAt } from "../../src/index.ts"
 import type { CampaignRow, RowNeeds } from "../../src/index.ts"
 import { decideCheck, isExpiring, rowsLookedAt, takeRows } from "../../src/service/takeRows.ts"
 import type { TakeFacts, Taking } from "../../src/service/takeRows.ts"
@@ -39,7 +40,7 @@ describe("a look that takes rows on", () => {
         acceptance?.messages.map(({ campaign, reference, text }) => [campaign, reference, text]),
         [1, 2, 3].map((row) => [{ id: 7, row }, "campaign-7", `Hello Row ${row}`]),
       )
-      assert.deepStrictEqual(next, { lookAt: null, awaits: [] })
+      assert.deepStrictEqual(next, nextCheckAt(null))
     }),
   )
 
@@ -49,7 +50,7 @@ describe("a look that takes rows on", () => {
         takeRows(aTake({ rows: rows(30), numbers: [{ waiting }] })).portions[0]?.taken.length ?? 0
       assert.deepStrictEqual([0, 4, 9, 10, 15, 20].map(getSuccess), [20, 16, 11, 0, 0, 0])
       const { next } = takeRows(aTake({ rows: rows(30) }))
-      assert.deepStrictEqual<unknown>(next, { lookAt: null, awaits: [1] })
+      assert.deepStrictEqual<unknown>(next, { ...nextCheckAt(null), awaits: [1] })
     }),
   )
 
@@ -122,12 +123,16 @@ describe("a look that takes rows on", () => {
   it.effect("leaves others their part of a number's 24 hours, whatever is known of the limit", () =>
     Effect.sync(() => {
       const full = { planned: 800, roomAt: now + 50 }
-      const none = takeRows(aTake({ rows: rows(2), numbers: [{ quota: full }] }))
-      assert.deepStrictEqual(none, { portions: [], next: { lookAt: now + 50, awaits: [] } })
+      const none = takeRows(aTake({ rows: rows(2), numbers: [{ quota: full, givenBack: 3 }] }))
+      const awaitsRoom = [{ numberId: 1, givenBack: 3 }]
+      assert.deepStrictEqual<unknown>(none, {
+        portions: [],
+        next: { ...nextCheckAt(now + 50), awaitsRoom },
+      })
       const last = { planned: 799, roomAt: now }
       const one = takeRows(aTake({ rows: rows(2), numbers: [{ quota: last }] }))
       assert.deepStrictEqual<unknown>(shares(one), { 1: [1] })
-      assert.deepStrictEqual(one.next, { lookAt: now, awaits: [] })
+      assert.deepStrictEqual(one.next, nextCheckAt(now))
     }),
   )
 
@@ -139,7 +144,10 @@ describe("a look that takes rows on", () => {
       assert.deepStrictEqual(refusals(taking), [])
       const none = takeRows(aTake({ rows: rows(3), plan: null }))
       assert.deepStrictEqual(none.portions, [])
-      assert.isAbove(none.next.lookAt ?? 0, now)
+      assert.deepStrictEqual(none.next, {
+        ...nextCheckAt(now + 600_000),
+        awaitsAllowance: true,
+      })
     }),
   )
 
@@ -158,13 +166,13 @@ describe("a look that takes rows on", () => {
     Effect.sync(() => {
       const next = (numbers: ReadonlyArray<Standing>, count = 5) =>
         takeRows(aTake({ rows: rows(count), pending: 500, numbers })).next
-      assert.deepStrictEqual(next([{ pausedUntil: now + 9 }]), { lookAt: now + 9, awaits: [] })
+      assert.deepStrictEqual(next([{ pausedUntil: now + 9 }]), nextCheckAt(now + 9))
       assert.deepStrictEqual<unknown>(next([{ pausedUntil: now + 9 }, { waiting: 12 }]), {
-        lookAt: now + 9,
+        ...nextCheckAt(now + 9),
         awaits: [2],
       })
       // What changes it sets the time; a look much later finds what was missed.
-      assert.deepStrictEqual(next([{ isConnected: false }]), { lookAt: now + 600_000, awaits: [] })
+      assert.deepStrictEqual(next([{ isConnected: false }]), nextCheckAt(now + 600_000))
       const many = Array.from({ length: 12 }, () => ({}))
       assert.strictEqual(next(many, rowsLookedAt).lookAt, now)
     }),

@@ -113,6 +113,9 @@ begin
     look_at = p_now,
     woken_at = null,
     awaits = '{}',
+    awaits_room = '{}',
+    awaits_given_back = '{}',
+    awaits_allowance = false,
     revision = c.revision + 1
   where c.removed_at is null
     and not has_campaign_ended(c)

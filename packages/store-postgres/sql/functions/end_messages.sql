@@ -46,6 +46,8 @@ declare
   -- one that was held.
   v_lanes bigint[];
   v_live_lanes bigint[];
+  -- The number of each live message that gives its place in the 24 hours back.
+  v_returned bigint[];
   v_announcements announcement[];
 begin
   if v_joined then
@@ -109,6 +111,7 @@ begin
       and not is_in_flight(m, l)
     returning
       m.id, m.workspace_id, m.number_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
+      s.gives_back as returned,
       (
         s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
         s.event_body, s.callback_target, s.callback_url, s.callback_body
@@ -119,8 +122,9 @@ begin
     array_agg(ended.workspace_id) filter (where ended.gives_back),
     array_agg(distinct ended.number_id),
     array_agg(distinct ended.number_id) filter (where ended.mode = 'live'),
+    array_agg(ended.number_id) filter (where ended.mode = 'live' and ended.returned),
     array_agg(ended.announcement)
-  into v_ended, v_given_back, v_lanes, v_live_lanes, v_announcements
+  into v_ended, v_given_back, v_lanes, v_live_lanes, v_returned, v_announcements
   from ended;
   if v_ended is null then
     return;
@@ -142,6 +146,8 @@ begin
       when l.number_id = any (v_live_lanes) then null
       else l.quota_full_until
     end,
+    given_back = l.given_back
+      + coalesce(cardinality(array_positions(v_returned, l.number_id)), 0),
     limited_until = null,
     next_due = next_due_ended(
       l, (select first.due_at from first_to_leave(l, p_now) first)

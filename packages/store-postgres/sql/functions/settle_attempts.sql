@@ -295,6 +295,7 @@ begin
             else cardinality(l.turn) - array_position(l.turn, s.message_id) + 1
           end,
         quota_full_until = case when s.gives_back then null else l.quota_full_until end,
+        given_back = l.given_back + case when s.gives_back then 1 else 0 end,
         next_due = next_due_settled(
           l, p_now, s.again and s.message_id <> all (v_put_aside), l.interruptions + s.interrupted > 0, s.not_before,
           s.no_room_until,

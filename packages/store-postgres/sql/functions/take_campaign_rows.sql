@@ -11,6 +11,9 @@ create function take_campaign_rows(
   c_queue_limit integer,
   c_look_at timestamptz,
   c_awaits bigint[],
+  c_awaits_room bigint[],
+  c_awaits_given_back integer[],
+  c_awaits_allowance boolean,
   t_row integer[],
   t_phone text[],
   r_row integer[],
@@ -153,6 +156,9 @@ begin
       woken_at = null,
       looked_at = c_now,
       awaits = c_awaits,
+      awaits_room = c_awaits_room,
+      awaits_given_back = c_awaits_given_back,
+      awaits_allowance = c_awaits_allowance,
       turn = default
     where c.id = c_id;
   end if;

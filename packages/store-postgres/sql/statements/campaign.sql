@@ -130,6 +130,9 @@ set look_at = look_after(c, :lookAt, :now),
   woken_at = null,
   looked_at = :now,
   awaits = :awaits,
+  awaits_room = :awaitsRoom,
+  awaits_given_back = :awaitsGivenBack,
+  awaits_allowance = :awaitsAllowance,
   turn = default
 where c.id = :id
   and c.revision = :revision
@@ -183,7 +186,8 @@ select
           ) queue
         ),
         'restrictedSince', epoch_millis(restricted_since(l, n, :now)),
-        'pacing', l.pacing
+        'pacing', l.pacing,
+        'givenBack', l.given_back
       )
       order by n.id
     )

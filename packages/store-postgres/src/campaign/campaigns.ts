@@ -28,6 +28,7 @@ import type {
   MessageStatus,
   NewCampaign,
   NewCampaignRow,
+  NextCheck,
   NumberId,
   RowCounts,
   RowRefusal,
@@ -224,24 +225,36 @@ const toMove = ({ messages, to, ...move }: CampaignMove): Params<"move_campaign"
   isRemoved: move.isRemoved,
 })
 
-const toTake = (take: CampaignTake): Params<"take_campaign_rows"> => ({
-  cId: take.id,
-  cRevision: take.revision,
-  cNow: take.now,
-  cQueueLimit: take.queueLimit,
-  cLookAt: take.next.lookAt,
-  cAwaits: take.next.awaits,
-  ...toColumns(take.taken.map(({ phone, row }) => ({ tRow: row, tPhone: phone }))),
-  ...toColumns(
-    take.refused.map(({ code, field, of, row }) => ({
-      rRow: of,
-      rCode: code,
-      rField: field,
-      rFirstRow: row,
-    })),
-  ),
-  ...toAcceptParams(take.acceptance === null ? [] : [take.acceptance], lockTimeoutMillis),
+const toNext = ({ awaitsRoom, ...next }: NextCheck) => ({
+  ...next,
+  awaitsRoom: awaitsRoom.map(({ numberId }) => numberId),
+  awaitsGivenBack: awaitsRoom.map(({ givenBack }) => givenBack),
 })
+
+const toTake = (take: CampaignTake): Params<"take_campaign_rows"> => {
+  const next = toNext(take.next)
+  return {
+    cId: take.id,
+    cRevision: take.revision,
+    cNow: take.now,
+    cQueueLimit: take.queueLimit,
+    cLookAt: next.lookAt,
+    cAwaits: next.awaits,
+    cAwaitsRoom: next.awaitsRoom,
+    cAwaitsGivenBack: next.awaitsGivenBack,
+    cAwaitsAllowance: next.awaitsAllowance,
+    ...toColumns(take.taken.map(({ phone, row }) => ({ tRow: row, tPhone: phone }))),
+    ...toColumns(
+      take.refused.map(({ code, field, of, row }) => ({
+        rRow: of,
+        rCode: code,
+        rField: field,
+        rFirstRow: row,
+      })),
+    ),
+    ...toAcceptParams(take.acceptance === null ? [] : [take.acceptance], lockTimeoutMillis),
+  }
+}
 
 // A look, whose numbers and rows come as JSON.
 
@@ -252,6 +265,7 @@ interface LookedNumber {
   readonly waiting: number
   readonly restrictedSince: number | null
   readonly pacing: ReadonlyArray<number | null> | null
+  readonly givenBack: number
 }
 
 const toLookedNumber = ({
@@ -414,7 +428,7 @@ const workersOperations = (
     )
   },
   putOff(id, revision, next, now) {
-    return putOffCampaign.run(database, { id, revision, ...next, now })
+    return putOffCampaign.run(database, { id, revision, ...toNext(next), now })
   },
   expireRows(id, now, limit) {
     return Effect.map(expireRows.value(database, { id, now, limit }), (count) => count ?? 0)

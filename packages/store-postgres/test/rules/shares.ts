@@ -327,6 +327,7 @@ const aLane = {
   lease: 0,
   quota_bound: 0,
   sent_bound: 0,
+  given_back: 0,
   refusals: 0,
   pauses: 0,
 }

@@ -1,6 +1,6 @@
 /** Makes, fills, moves and takes from campaigns for tests of a store. */
 import { assert } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { nextCheckAt, Store } from "@messaging-service/core"
 import type {
   Campaign,
   CampaignMove,
@@ -234,8 +234,8 @@ export const stop = (campaign: Campaign, overrides: Partial<CampaignMove> = {}) 
   return moved(campaign, to, { messages: "hold", ...overrides })
 }
 
-/** No time is known, and no number is awaited. */
-export const noCheck: NextCheck = { lookAt: null, awaits: [] }
+/** No time is known, and nothing is awaited. */
+export const noCheck: NextCheck = nextCheckAt(null)
 
 /** What takes those rows on for a number. */
 export const aTake = (

@@ -3,7 +3,7 @@
  * that hold these and let them go in order; the end, and what erasure leaves.
  */
 import { assert } from "@effect/vitest"
-import { fullQueue, refillQueue, Store, unpaced } from "@messaging-service/core"
+import { fullQueue, nextCheckAt, refillQueue, Store, unpaced } from "@messaging-service/core"
 import type { Campaign, Message, MessageId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
@@ -54,6 +54,7 @@ import {
   claim,
   claimOne,
   end,
+  endedAs,
   expired,
   failed,
   sendNext,
@@ -531,6 +532,57 @@ const looking: Topic = (it) => {
     }),
   )
 
+  it.effect(
+    "one that awaits room is due once a place of the number's 24 hours was given back",
+    () =>
+      Effect.gen(function* () {
+        const era = anEra()
+        const { campaign, number } = yield* aStageWithRows(1)
+        const messages = yield* accepted(number, { now: era, count: 3 })
+        const test = yield* aMessage(number, { now: era, mode: "test" })
+        const wait = Effect.gen(function* () {
+          const { numbers } = yield* lookAt(campaign)
+          const awaitsRoom = numbers.map((one) => ({
+            numberId: one.number.id,
+            givenBack: one.givenBack,
+          }))
+          yield* putOff(campaign, { awaitsRoom }, era)
+          assert.deepStrictEqual(yield* listDue([campaign]), [])
+          assert.isNull(yield* readNextDue("campaigns", era))
+          return awaitsRoom
+        })
+        const known = yield* wait
+        yield* sendNext(number, era)
+        yield* end(cancelled(test, era))
+        assert.deepStrictEqual(yield* listDue([campaign]), [])
+        yield* end(cancelled(at(messages, 1), era))
+        assert.deepStrictEqual(yield* listDue([campaign]), [campaign.id])
+        assert.isNotNull(yield* readNextDue("campaigns", era))
+        yield* wait
+        const claimed = yield* claimOne(number, { now: era })
+        yield* settle([endedAs(claimed, { trigger: "expire" }, era)], era)
+        assert.deepStrictEqual(yield* listDue([campaign]), [campaign.id])
+        assert.isAbove((yield* wait)[0]?.givenBack ?? 0, known[0]?.givenBack ?? 0)
+      }),
+  )
+
+  it.effect("one that awaits allowance is due while the plan has some", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ plan: aPlan(1) })
+      const campaign = yield* aRunning(workspace.id, [aRow(1)])
+      const message = yield* aMessage(number, { now: era })
+      yield* putOff(campaign, { awaitsAllowance: true }, era)
+      assert.deepStrictEqual(yield* listDue([campaign]), [])
+      assert.isNull(yield* readNextDue("campaigns", era))
+      yield* end(cancelled(message, era))
+      assert.deepStrictEqual(yield* listDue([campaign]), [campaign.id])
+      assert.isNotNull(yield* readNextDue("campaigns", era))
+      yield* putOff(campaign, {}, era)
+      assert.deepStrictEqual(yield* listDue([campaign]), [])
+    }),
+  )
+
   it.effect("a take is a look, and campaigns take turns", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
@@ -539,12 +591,12 @@ const looking: Topic = (it) => {
       )
       const [first, second, third] = all.map(({ id }) => id)
       assert.deepStrictEqual(yield* listDue(all), [first, second, third])
-      const next = { lookAt: noon, awaits: [] }
+      const next = nextCheckAt(noon)
       yield* took(at(all, 0), number, [1], {}, { next })
       assert.deepStrictEqual(yield* listDue(all), [second, third, first])
       yield* putOff(at(all, 1), next)
       assert.deepStrictEqual(yield* listDue(all), [third, first, second])
-      yield* took(at(all, 2), number, [1], {}, { next: { lookAt: noon + hour, awaits: [] } })
+      yield* took(at(all, 2), number, [1], {}, { next: nextCheckAt(noon + hour) })
       assert.deepStrictEqual(yield* listDue(all), [first, second])
       assert.strictEqual((yield* readAgain(at(all, 2))).lookAt, noon + hour)
     }),

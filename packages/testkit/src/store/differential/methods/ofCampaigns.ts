@@ -102,6 +102,8 @@ const someToAppend = (c: Chooser): RowsToAppend => {
 const aNextLook = (c: Chooser): NextCheck => ({
   lookAt: c.one([null, c.now, c.later()]),
   awaits: c.ids<NumberId>("number", 2),
+  awaitsRoom: c.ids<NumberId>("number", 2).map((numberId) => ({ numberId, givenBack: c.below(3) })),
+  awaitsAllowance: c.once(4),
 })
 
 const aMove = (c: Chooser): CampaignMove => {
