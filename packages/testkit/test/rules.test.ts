@@ -171,7 +171,7 @@ const listSources = (store: string): ReadonlyArray<readonly [file: string, code:
 const namedRules = new Set(rules.flatMap(({ core }) => core.flatMap((home) => home.names)))
 
 /** Functions of the core that the memory store calls and that decide nothing. */
-const decideNothing = new Set(["getContent"])
+const decideNothing = new Set(["getContent", "nextCheckAt"])
 
 it.effect("every function of the core that the memory store runs is in the table", () =>
   Effect.sync(() => {
