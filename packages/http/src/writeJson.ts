@@ -21,7 +21,7 @@ const writeInstant: Write = (value) => `"${formatInstant(value as number)}"`
 // oxlint-disable-next-line no-control-regex
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/
 
-/** What is no record: `JSON.stringify` alone takes twice as long for short texts and for integers. */
+/** Of values without fields: `JSON.stringify` alone takes twice as long for short texts and for integers. */
 const writeLeaf: Write = (value) => {
   if (typeof value === "string") return escaped.test(value) ? JSON.stringify(value) : `"${value}"`
   return Number.isSafeInteger(value) ? String(value) : JSON.stringify(value)
@@ -38,7 +38,7 @@ interface Field {
 const toFields = ({ propertySignatures }: SchemaAST.Objects): ReadonlyArray<Field> =>
   propertySignatures.map(({ name, type }) => {
     const start = `${JSON.stringify(jsonName(String(name)))}:`
-    return { name: String(name), first: `{${start}`, next: `,${start}`, write: writerOf(type) }
+    return { name: String(name), first: `{${start}`, next: `,${start}`, write: getWriter(type) }
   })
 
 const writeMember = (text: string, { first, next, write }: Field, member: unknown): string =>
@@ -74,12 +74,12 @@ const makeWriter = (ast: SchemaAST.AST): Write => {
   if (ast.annotations?.[writtenAsInstant] === true) return writeInstant
   if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0) return structWriter(ast)
   if (SchemaAST.isArrays(ast) && ast.rest[0] !== undefined) {
-    const write = writerOf(ast.rest[0])
+    const write = getWriter(ast.rest[0])
     return (value) => `[${(value as ReadonlyArray<unknown>).map(write).join(",")}]`
   }
   if (SchemaAST.isUnion(ast)) {
     const types = ast.types.filter((type) => !SchemaAST.isNull(type))
-    if (types.length === 1 && types[0] !== undefined) return writerOf(types[0])
+    if (types.length === 1 && types[0] !== undefined) return getWriter(types[0])
     const structs = types.filter(SchemaAST.isObjects)
     if (structs.length > 0) return unionWriter(structs)
   }
@@ -88,12 +88,12 @@ const makeWriter = (ast: SchemaAST.AST): Write => {
 
 const writers = new WeakMap<SchemaAST.AST, Write>()
 
-const writerOf = (ast: SchemaAST.AST): Write => {
-  const made = writers.get(ast) ?? makeWriter(ast)
-  writers.set(ast, made)
-  return made
+const getWriter = (ast: SchemaAST.AST): Write => {
+  const writer = writers.get(ast) ?? makeWriter(ast)
+  writers.set(ast, writer)
+  return writer
 }
 
 /** The value as JSON. */
 export const writeJson = <S extends Schema.Top>({ ast }: S, value: S["Type"]): string =>
-  writerOf(ast)(value)
+  getWriter(ast)(value)

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { Time } from "../src/Entry.ts"
 import { writeJson } from "../src/writeJson.ts"
 
-const Shown = Schema.Struct({
+const Example = Schema.Struct({
   id: Schema.Int,
   sendAt: Schema.NullOr(Time),
   jitterMillis: Schema.optionalKey(Schema.Int),
@@ -25,11 +25,11 @@ it("a record is written with JSON's names and times, and without what its schema
     values: { fullName: "Ada" },
   }
   assert.strictEqual(
-    writeJson(Shown, record),
+    writeJson(Example, record),
     `{"id":7,"send_at":null,"to":{"contact_id":null,"phone":"+1\\""},"values":{"fullName":"Ada"},"steps":[{"ended_at":"1970-01-01T00:00:01Z"}]}`,
   )
   assert.strictEqual(
-    writeJson(Shown, { ...record, sendAt: 0, jitterMillis: 5, to: { group: "Team" }, steps: [] }),
+    writeJson(Example, { ...record, sendAt: 0, jitterMillis: 5, to: { group: "Team" }, steps: [] }),
     `{"id":7,"send_at":"1970-01-01T00:00:00Z","jitter_ms":5,"to":{"group":"Team"},"values":{"fullName":"Ada"},"steps":[]}`,
   )
 })

@@ -121,21 +121,21 @@ const Row = ({
       </td>
     )}
     <td className="px-3 text-right text-xs text-soft">
-      <Moment message={message} />
+      <Time message={message} />
     </td>
   </tr>
 )
 
 /** What the time is of. A message does not tell when it failed or was cancelled; its timeline does. */
-const toMoment = ({ created_at, expires_at, send_at, sent_at, status }: Message) => {
+const toTime = ({ created_at, expires_at, send_at, sent_at, status }: Message) => {
   if (sent_at !== null) return ["sent", sent_at] as const
   if (status === "expired" && expires_at !== null) return ["expired", expires_at] as const
   if (status === "queued" || status === "scheduled") return ["due", send_at ?? created_at] as const
   return ["accepted", created_at] as const
 }
 
-const Moment = ({ message }: { message: Message }) => {
-  const [of, at] = toMoment(message)
+const Time = ({ message }: { message: Message }) => {
+  const [of, at] = toTime(message)
   return (
     <>
       {labels.times[of]} <When at={at} how="clock" />
