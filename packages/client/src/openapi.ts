@@ -5193,13 +5193,13 @@ export interface CallbackDelivery {
      * @enum {string|null}
      */
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    readonly duration_ms: number;
     /**
      * Format: date-time
      * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
-    readonly duration_ms: number;
     /** @description Where it was sent; members see it without its query. */
     readonly url: string;
 }
@@ -5864,13 +5864,13 @@ export interface Delivery {
      * @enum {string|null}
      */
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    readonly duration_ms: number;
     /**
      * Format: date-time
      * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
-    readonly duration_ms: number;
 }
 export interface Epoch {
     /** @description Increases with each restore; 1 before the first. */
@@ -6063,14 +6063,10 @@ export interface LastDelivery {
     readonly event_id: string;
     /** @enum {string} */
     readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @enum {string} */
+    readonly status: "delivered" | "retrying" | "failed";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
-    /**
-     * Format: date-time
-     * @description UTC, whole seconds.
-     * @example 2030-01-31T07:00:00Z
-     */
-    readonly attempted_at: string;
     /** @description Null without an answer. */
     readonly response_status: number | null;
     /**
@@ -6080,12 +6076,16 @@ export interface LastDelivery {
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
     /**
      * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /**
+     * Format: date-time
      * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
-    /** @enum {string} */
-    readonly status: "delivered" | "retrying" | "failed";
 }
 export interface LastRun {
     /**
@@ -6184,13 +6184,13 @@ export interface LoggedDelivery {
      * @enum {string|null}
      */
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    readonly duration_ms: number;
     /**
      * Format: date-time
      * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
-    readonly duration_ms: number;
     /** @description The event as it was sent; null once it is erased. */
     readonly request_body: string | null;
     /** @description The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8. */

@@ -240,8 +240,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/lanes.ts",
-        "if (change.givesBack) giveBack(row)",
-        'if (change.givesBack && change.message.state !== "expired") giveBack(row)',
+        "lane.givenBack++\n    giveBack(row)",
+        'lane.givenBack++\n    if (change.message.state !== "expired") giveBack(row)',
       ),
     ],
   },
