@@ -29,7 +29,7 @@ import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
 import { ServiceClock, span } from "./Time.tsx"
 import { liveLabels, shellLabels as labels, zoneLabels } from "./words.ts"
-import { changeZone, ownZone, useZone } from "./zone.ts"
+import { changeZone, useOtherZone } from "./zone.ts"
 
 type Over = "palette" | "keys" | null
 
@@ -356,18 +356,18 @@ const sameTimeMillis = 90_000
 
 const Clock = () => {
   const now = useServiceTime()
-  const zone = useZone()
+  const other = useOtherZone()
   const ahead = now - Date.now()
   return (
     <div className="tabular-nums">
       <ServiceClock />
-      {ownZone() !== "UTC" && (
+      {other !== null && (
         <button
           type="button"
           onClick={changeZone}
           className="block cursor-pointer text-accent hover:underline"
         >
-          {zoneLabels.change(zone === "UTC" ? ownZone() : "UTC")}
+          {zoneLabels.change(other)}
         </button>
       )}
       {ahead > sameTimeMillis && (

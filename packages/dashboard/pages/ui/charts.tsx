@@ -48,6 +48,7 @@ const getSum = ({ values }: Series) => values.reduce((sum, value) => sum + value
 /** One column for each span of time, the latest at the right. The legend reads out what the pointer is on. */
 export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) => {
   const [visible, setVisible] = useState<number | null>(null)
+  // Names of columns are times: they change with the zone.
   useZone()
   const total = (index: number) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
   const top = roundUp(Math.max(0, ...at.map((_, index) => total(index))))

@@ -6,7 +6,7 @@ import { consolePages } from "./pages.ts"
 import type { WorkspacePage } from "./pages.ts"
 import { changeTheme } from "./theme.ts"
 import { buttonNames, shellLabels as labels, zoneLabels } from "./words.ts"
-import { changeZone, ownZone, useZone } from "./zone.ts"
+import { changeZone, useOtherZone } from "./zone.ts"
 
 interface Position {
   readonly workspaceId: string | undefined
@@ -84,7 +84,7 @@ export const useCommands = ({
   workspaces,
 }: Position) => {
   const navigate = useNavigate()
-  const zone = useZone()
+  const otherZone = useOtherZone()
   const goTo: GoTo = (to, search = {}) => {
     if (workspaceId !== undefined) void navigate({ to, params: { workspaceId }, search })
   }
@@ -114,11 +114,11 @@ export const useCommands = ({
     ...(isOperator ? ofConsole : []),
     ...ofWorkspaces,
     { name: labels.changeTheme, icon: "half", group: groups.action, act: changeTheme },
-    ...(ownZone() === "UTC"
+    ...(otherZone === null
       ? []
       : [
           {
-            name: zoneLabels.change(zone === "UTC" ? ownZone() : "UTC"),
+            name: zoneLabels.change(otherZone),
             icon: "clock" as const,
             group: groups.action,
             act: changeZone,

@@ -13,8 +13,14 @@ export const getZone = (): string =>
 
 const listeners = new Set<() => void>()
 
+const toOther = (from: string): string | null => {
+  const own = ownZone()
+  if (own === utc) return null
+  return from === utc ? own : utc
+}
+
 export const changeZone = (): void => {
-  zone = getZone() === utc ? ownZone() : utc
+  zone = toOther(getZone()) ?? utc
   if (zone === utc) localStorage.setItem(storageKey, utc)
   else localStorage.removeItem(storageKey)
   for (const listener of listeners) listener()
@@ -26,6 +32,9 @@ const subscribe = (listener: () => void) => {
 }
 
 export const useZone = (): string => useSyncExternalStore(subscribe, getZone)
+
+/** The zone that `changeZone` leads to; null where there is no other. */
+export const useOtherZone = (): string | null => toOther(useZone())
 
 /** An instant as a field of date and time shows it; `inZone` is UTC or the browser's own. */
 export const toFieldTime = (at: number, inZone = getZone()): string => {
