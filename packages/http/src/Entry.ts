@@ -181,7 +181,7 @@ export const page = <A>({ items, next }: CursorPage<A>): JsonPage<A> => ({
 export const pageJson = <A, B>(
   { items, next }: CursorPage<A>,
   toJson: (record: A) => B,
-): JsonPage<B> => ({ data: items.map((item) => toJson(item)), next_cursor: next })
+): JsonPage<B> => page({ items: items.map((item) => toJson(item)), next })
 
 /** The answer of an idempotent operation, converted by `toJson`. */
 export const answerJson = <A, B>(

@@ -178,13 +178,10 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const input = { caller, id, request: read.request, idempotency }
     const { status = 200 } = route
-    if (route.idempotent !== true) {
-      const answer = yield* admission.stillAdmitted(caller, route.handler(input))
-      return { status, json: writeJson(route.answer.schema, answer) }
-    }
-    const work = admission.stillAdmitted(caller, route.handler(input))
-    const repeatable = yield* work
-    const answer = repeatedAnswer(incoming, repeatable)
+    const answer =
+      route.idempotent === true
+        ? repeatedAnswer(incoming, yield* admission.stillAdmitted(caller, route.handler(input)))
+        : yield* admission.stillAdmitted(caller, route.handler(input))
     return { status, json: writeJson(route.answer.schema, answer) }
   }, Effect.scoped)
   return handler
