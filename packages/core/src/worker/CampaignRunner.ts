@@ -50,9 +50,6 @@ const read = Effect.fnUntraced(function* read(
   return yield* readOnce
 })
 
-/** Still due: rows are left that this look could not take. */
-const dueNow = nextCheckAt
-
 const take = Effect.fnUntraced(function* take(
   { acceptor, store }: Runner,
   check: CampaignCheck,
@@ -78,7 +75,8 @@ const take = Effect.fnUntraced(function* take(
         now,
         queueLimit: fullQueue,
         ...portion,
-        next: isDone ? next : dueNow(now),
+        // Still due: rows are left that this look could not take.
+        next: isDone ? next : nextCheckAt(now),
       }),
       acceptance === null ? Effect.void : acceptor.wake(acceptance),
     )
