@@ -837,6 +837,56 @@ create function pending_rows(c campaigns) returns integer
 language sql immutable parallel safe
 return case when has_campaign_ended(c) then 0 else c.pending end;
 
+-- A campaign as the store reads it.
+--
+-- Never null: id, workspace_id, mode, state, revision, is_holding, asks_from_row, created_at, name, text,
+-- quota_reserve, duplicates
+create function shown_campaign(c campaigns)
+returns table (
+  id bigint, workspace_id bigint, mode text, state text, state_reason text, revision bigint, is_holding boolean,
+  asks_from_row boolean, running_since timestamptz, look_at timestamptz, created_at timestamptz,
+  started_at timestamptz, ended_at timestamptz, name text, text text, media jsonb, number_ids bigint[],
+  reference text, timezone text, send_at timestamptz, hours jsonb, expires_at timestamptz,
+  quota_reserve integer, default_country_code text, duplicates text
+)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    c.id, c.workspace_id, c.mode, c.state, c.state_reason, c.revision, c.is_holding, c.asks_from_row,
+    c.running_since, c.look_at, c.created_at, c.started_at, c.ended_at, c.name, c.text, c.media, c.number_ids,
+    c.reference, c.timezone, c.send_at, c.hours, c.expires_at, c.quota_reserve, c.default_country_code,
+    c.duplicates;
+end;
+
+-- Its rows by what became of them; `taken` by the states of messages. Its id comes beside it, as a number does
+-- beside a shown message. Indexes messages_by_campaign and campaign_rows_erased.
+--
+-- Never null: last_row, pending, refused, skipped, expired
+create function counted_rows(c campaigns, p_campaign bigint)
+returns table (
+  last_row integer, pending integer, refused integer, skipped integer, expired integer, taken json
+)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    c.last_row, pending_rows(c), c.refused, c.skipped + c.pending - pending_rows(c), c.expired,
+    (
+      select json_agg(json_build_array(counted.status, counted.count))
+      from (
+        select m.state as status, count(*) as count
+        from messages m
+        where m.campaign_id = p_campaign
+        group by m.state
+        union all
+        select r.last_status, count(*)
+        from campaign_rows r
+        where r.campaign_id = p_campaign
+          and r.last_status is not null
+        group by r.last_status
+      ) counted
+    );
+end;
+
 ---------------------------------------------------------------------------- number checks
 
 create function can_be_asked(c number_checks, l lanes) returns boolean

@@ -305,7 +305,7 @@ export const sqlTypes = {
   },
   "campaign.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", last_row: "integer", pending: "integer?", refused: "integer", skipped: "integer?", expired: "integer", taken: "json?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", last_row: "integer", pending: "integer", refused: "integer", skipped: "integer", expired: "integer", taken: "json?" },
   },
   "campaign.made": {
     params: { id: "bigint" },
@@ -313,7 +313,7 @@ export const sqlTypes = {
   },
   "campaign.list": {
     params: { workspaceId: "bigint", mode: "text", states: "text[]", before: "bigint", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", last_row: "integer", pending: "integer?", refused: "integer", skipped: "integer?", expired: "integer", taken: "json?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", state: "text", state_reason: "text?", revision: "bigint", is_holding: "boolean", asks_from_row: "boolean", running_since: "timestamptz?", look_at: "timestamptz?", created_at: "timestamptz", started_at: "timestamptz?", ended_at: "timestamptz?", name: "text", text: "text", media: "jsonb?", number_ids: "bigint[]?", reference: "text?", timezone: "text?", send_at: "timestamptz?", hours: "jsonb?", expires_at: "timestamptz?", quota_reserve: "integer", default_country_code: "text?", duplicates: "text", last_row: "integer", pending: "integer", refused: "integer", skipped: "integer", expired: "integer", taken: "json?" },
   },
   "campaign.update": {
     params: { lookAt: "timestamptz", name: "text", text: "text", media: "jsonb", numberIds: "bigint[]", reference: "text", timezone: "text", sendAt: "timestamptz", hours: "jsonb", expiresAt: "timestamptz", quotaReserve: "integer", defaultCountryCode: "text", duplicates: "text", id: "bigint", revision: "bigint" },

@@ -2,30 +2,10 @@
 -- alone, so that a count is exact and costs no change of a message anything.
 
 -- name: get
--- Indexes messages_by_campaign and campaign_rows_erased.
-select
-  c.id, c.workspace_id, c.mode, c.state, c.state_reason, c.revision, c.is_holding, c.asks_from_row,
-  c.running_since, c.look_at, c.created_at, c.started_at, c.ended_at, c.name, c.text, c.media,
-  c.number_ids, c.reference, c.timezone, c.send_at, c.hours, c.expires_at, c.quota_reserve,
-  c.default_country_code, c.duplicates,
-  c.last_row, pending_rows(c) as pending, c.refused,
-  c.skipped + c.pending - pending_rows(c) as skipped, c.expired,
-  (
-    select json_agg(json_build_array(counted.status, counted.count))
-    from (
-      select m.state as status, count(*) as count
-      from messages m
-      where m.campaign_id = c.id
-      group by m.state
-      union all
-      select r.last_status, count(*)
-      from campaign_rows r
-      where r.campaign_id = c.id
-        and r.last_status is not null
-      group by r.last_status
-    ) counted
-  ) as taken
+select shown.*, counted.*
 from campaigns c
+cross join lateral shown_campaign(c) shown
+cross join lateral counted_rows(c, c.id) counted
 where c.id = :id
   and c.workspace_id = :workspaceId
   and c.mode = :mode
@@ -37,30 +17,11 @@ from campaigns c
 where c.id = :id
 
 -- name: list
--- Index campaigns_by_workspace; those of get.
-select
-  c.id, c.workspace_id, c.mode, c.state, c.state_reason, c.revision, c.is_holding, c.asks_from_row,
-  c.running_since, c.look_at, c.created_at, c.started_at, c.ended_at, c.name, c.text, c.media,
-  c.number_ids, c.reference, c.timezone, c.send_at, c.hours, c.expires_at, c.quota_reserve,
-  c.default_country_code, c.duplicates,
-  c.last_row, pending_rows(c) as pending, c.refused,
-  c.skipped + c.pending - pending_rows(c) as skipped, c.expired,
-  (
-    select json_agg(json_build_array(counted.status, counted.count))
-    from (
-      select m.state as status, count(*) as count
-      from messages m
-      where m.campaign_id = c.id
-      group by m.state
-      union all
-      select r.last_status, count(*)
-      from campaign_rows r
-      where r.campaign_id = c.id
-        and r.last_status is not null
-      group by r.last_status
-    ) counted
-  ) as taken
+-- Index campaigns_by_workspace.
+select shown.*, counted.*
 from campaigns c
+cross join lateral shown_campaign(c) shown
+cross join lateral counted_rows(c, c.id) counted
 where c.workspace_id = :workspaceId
   and c.mode = :mode
   and c.removed_at is null
@@ -152,11 +113,7 @@ limit :limit
 -- campaign_rows_expiring and messages_by_campaign.
 -- Never null: pending, has_waiting
 select
-  c.id, c.workspace_id, c.mode, c.state, c.state_reason, c.revision, c.is_holding, c.asks_from_row,
-  c.running_since, c.look_at, c.created_at, c.started_at, c.ended_at, c.name, c.text, c.media,
-  c.number_ids, c.reference, c.timezone, c.send_at, c.hours, c.expires_at, c.quota_reserve,
-  c.default_country_code, c.duplicates,
-  w.id as w_id, w.name as w_name, w.demo as w_demo, w.account_disabled as w_account_disabled,
+  shown.*, w.id as w_id, w.name as w_name, w.demo as w_demo, w.account_disabled as w_account_disabled,
   w.api_v2_enabled as w_api_v2_enabled, w.plan_name as w_plan_name,
   w.plan_messages_remaining as w_plan_messages_remaining, w.plan_reminders as w_plan_reminders,
   w.plan_qr_code_api as w_plan_qr_code_api, w.plan_max_numbers as w_plan_max_numbers,
@@ -256,6 +213,7 @@ select
   ) as has_waiting
 from campaigns c
 join workspaces w on w.id = c.workspace_id
+cross join lateral shown_campaign(c) shown
 where c.id = any (:ids)
   and c.removed_at is null
 order by c.id

@@ -97,9 +97,9 @@ const toCounts = (row: Counted): RowCounts => {
   const counts: Record<RowStatus | "total", number> = {
     ...noRows,
     total: row.last_row,
-    pending: row.pending ?? 0,
+    pending: row.pending,
     refused: row.refused,
-    skipped: row.skipped ?? 0,
+    skipped: row.skipped,
     expired: row.expired,
   }
   for (const [state, count] of (row.taken as CountsByState) ?? []) counts[toStatus(state)] += count
