@@ -72,13 +72,16 @@ export const sharedStore = Effect.gen(function* sharedStore() {
 
 /**
  * Returns when another process may have made work: the earliest moment changed or has come.
- * Otherwise a look would find nothing new.
+ * Otherwise a look would find nothing new. `isNothing`: the look at the start found none. Another
+ * loop may have made that look before this one started, so the next comes as soon as it is a new one.
  */
-const untilChange = (status: DueWork, work: Work, poll: Duration.Input, known?: number | null) => {
-  let lastDue = known
+const untilChange = (status: DueWork, work: Work, poll: Duration.Input, isNothing: boolean) => {
+  let lastDue: number | null | undefined = isNothing ? null : undefined
+  let pause: Duration.Input = isNothing ? sharedCheckMillis : poll
   return Effect.gen(function* change() {
     for (;;) {
-      yield* sleep(poll)
+      yield* sleep(pause)
+      pause = poll
       const { [work]: due } = yield* status.earliestDue()
       const isNew = due !== lastDue || (due !== null && due <= (yield* Clock.currentTimeMillis))
       lastDue = due
@@ -106,8 +109,7 @@ const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
 ) {
   const status = (yield* Store).queue
   const { poll } = yield* WakeUp
-  const change =
-    poll === null ? Effect.never : untilChange(status, work, poll, isNothing ? null : undefined)
+  const change = poll === null ? Effect.never : untilChange(status, work, poll, isNothing)
   for (let checks = 0; !latch.isOpen(); checks++) {
     const mine = owned === undefined ? "all" : yield* owned
     const isKnown = isNothing && checks === 0

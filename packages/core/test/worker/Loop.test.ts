@@ -29,8 +29,12 @@ class SharedStore {
   }
 }
 
-/** Starts the loops of one worker on a store that other processes write to. */
-const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork) =>
+/** Starts the loops of one worker on a store that other processes write to, each after the one before. */
+const startLoops = (
+  store: SharedStore,
+  loops: ReadonlyArray<Work> = kindsOfWork,
+  millisApart = 0,
+) =>
   Effect.gen(function* () {
     const queue: NonNullable<StoreParts["queue"]> = {
       nextDue: (work) =>
@@ -48,19 +52,17 @@ const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork
     }
     const run = Effect.forEach(
       loops,
-      (work) =>
-        Effect.forkScoped(
-          runLoop({
-            work,
-            runOnce: Effect.gen(function* () {
-              store.rounds.push(work)
-              const due = store.mine[work]
-              const isDue = due !== null && due <= (yield* Clock.currentTimeMillis)
-              if (isDue) store.make(work, null)
-              return isDue
-            }),
+      (work, index) =>
+        runLoop({
+          work,
+          runOnce: Effect.gen(function* () {
+            store.rounds.push(work)
+            const due = store.mine[work]
+            const isDue = due !== null && due <= (yield* Clock.currentTimeMillis)
+            if (isDue) store.make(work, null)
+            return isDue
           }),
-        ),
+        }).pipe(Effect.delay(index * millisApart), Effect.forkScoped),
       { discard: true },
     )
     yield* run.pipe(
@@ -93,6 +95,19 @@ describe("loops among other processes", () => {
       // Then each of these two asks for its next due time.
       assert.deepStrictEqual(store.rounds, ["lanes", "reminders", "lanes"])
       assert.strictEqual(store.ownChecks, 2)
+    }),
+  )
+
+  it.effect("soon process what was made between a shared poll and their start", () =>
+    Effect.gen(function* () {
+      const store = new SharedStore()
+      yield* startLoops(store, ["lanes", "reminders"], 90)
+      yield* TestClock.adjust(50)
+      store.make("reminders", yield* Clock.currentTimeMillis)
+      yield* TestClock.adjust(50)
+      assert.deepStrictEqual([store.checks, store.rounds], [1, []])
+      yield* TestClock.adjust(100)
+      assert.deepStrictEqual(store.rounds, ["reminders", "reminders"])
     }),
   )
 
