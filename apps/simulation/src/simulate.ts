@@ -18,6 +18,7 @@ import {
   Store,
   Webhooks,
   Workspaces,
+  isConversationEvent,
 } from "@messaging-service/core"
 import type { Message, MessageId, NumberId, Platform, ReminderId } from "@messaging-service/core"
 import { Chance, World } from "@messaging-service/emulator"
@@ -889,13 +890,11 @@ class Simulation {
         ...this.#getTicks(message),
         events: outbox.filter(({ messageId }) => messageId === message.id).map(({ type }) => type),
       })),
-      events: outbox.map(({ createdAt, eventId, messageId, mode, type }) => ({
-        eventId,
-        messageId,
-        type,
-        mode,
-        createdAt,
-      })),
+      events: outbox.flatMap(({ createdAt, eventId, messageId, mode, type }) =>
+        messageId === null || isConversationEvent(type)
+          ? []
+          : [{ eventId, messageId, type, mode, createdAt }],
+      ),
       ...this.#auditDeliveries(tenant),
       checks: this.#auditChecks(tenant),
       campaigns: read(auditCampaigns(tenant.workspace, at)),

@@ -1642,6 +1642,25 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/conversations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Get the settings of conversations */
+        readonly get: operations["getConversations"];
+        /** Turn conversations on */
+        readonly put: operations["setConversations"];
+        readonly post?: never;
+        /** Turn conversations off */
+        readonly delete: operations["deleteConversations"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1678,6 +1697,8 @@ export interface components {
         readonly ConnectNumber: ConnectNumber;
         readonly Connection: Connection;
         readonly Contact: Contact;
+        readonly Conversations: Conversations;
+        readonly ConversationsOff: ConversationsOff;
         /** @description Exactly one of `phone` and `username`. */
         readonly CreateContact: CreateContact;
         /** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
@@ -1766,6 +1787,8 @@ export interface components {
         readonly Sent: Sent;
         readonly ServiceFigures: ServiceFigures;
         readonly SetBehaviour: SetBehaviour;
+        /** @description What is left out takes its default. */
+        readonly SetConversations: SetConversations;
         readonly SetRegistered: SetRegistered;
         readonly Settled: Settled;
         /** @description The operator token, or the code of a link. */
@@ -5121,6 +5144,76 @@ export interface operations {
             };
         };
     };
+    readonly getConversations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The settings, and what is stored. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Conversations"];
+                };
+            };
+        };
+    };
+    readonly setConversations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetConversations"];
+            };
+        };
+        readonly responses: {
+            /** @description The settings. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Conversations"];
+                };
+            };
+        };
+    };
+    readonly deleteConversations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description They are off. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConversationsOff"];
+                };
+            };
+        };
+    };
 }
 export interface AddRows {
     readonly rows: readonly components["schemas"]["RowInput"][];
@@ -5587,8 +5680,8 @@ export interface ChangeReminder {
 export interface ChangeWebhook {
     /** @description Public `https://` address. */
     readonly url?: string;
-    /** @description All of them when left out. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description The four of messages when left out. The others need conversations. */
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -5709,6 +5802,33 @@ export interface Contact {
      */
     readonly created_at: string;
 }
+export interface Conversations {
+    readonly groups: boolean;
+    readonly retention_days: number;
+    /** @enum {string} */
+    readonly media: "on_arrival" | "on_demand" | "off";
+    readonly max_file_bytes: number;
+    readonly max_storage_bytes: number;
+    readonly hold_new_chats: boolean;
+    /**
+     * Format: date-time
+     * @description When they were turned on.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly since: string;
+    /** @description What is kept of what people wrote. */
+    readonly stored: {
+        readonly messages: number;
+        /** @description Of received files. */
+        readonly bytes: number;
+        /** @description Null when there are none. */
+        readonly oldest_at: string | null;
+    };
+}
+export interface ConversationsOff {
+    /** @enum {boolean} */
+    readonly deleted: true;
+}
 /** @description Exactly one of `phone` and `username`. */
 export type CreateContact = {
     /** @description Not blank. */
@@ -5745,7 +5865,7 @@ export interface CreateKeyV2 {
      * @description What the key may do.
      * @default all
      */
-    readonly scopes?: "all" | readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly scopes?: "all" | readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts" | "chats:read" | "chats:write")[];
     /**
      * @description The only numbers that the key may use; null for all, later ones included.
      * @default null
@@ -5813,8 +5933,8 @@ export interface CreateReminder {
 export interface CreateWebhook {
     /** @description Public `https://` address. */
     readonly url: string;
-    /** @description All of them when left out. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description The four of messages when left out. The others need conversations. */
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -5848,7 +5968,7 @@ export interface Delivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -5882,7 +6002,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "conversations_not_enabled" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Figures {
     /**
      * Format: date-time
@@ -5993,7 +6113,7 @@ export interface Key {
     readonly name: string;
     /** @enum {string} */
     readonly mode: "live" | "test";
-    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts" | "chats:read" | "chats:write")[];
     readonly limited_to_numbers: boolean;
     /** @description Empty unless the key is limited to some numbers. */
     readonly number_ids: readonly number[];
@@ -6035,7 +6155,7 @@ export interface KeyInfo {
         readonly name: string;
         /** @enum {string} */
         readonly mode: "live" | "test";
-        readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+        readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts" | "chats:read" | "chats:write")[];
         readonly limited_to_numbers: boolean;
         /** @description Empty unless the key is limited to some numbers. */
         readonly number_ids: readonly number[];
@@ -6062,7 +6182,7 @@ export interface LastDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
     /** @enum {string} */
     readonly status: "delivered" | "retrying" | "failed";
     /** @description From 1; starts again for each redelivery. */
@@ -6168,7 +6288,7 @@ export interface LoggedDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -6341,7 +6461,7 @@ export interface NewKey {
     readonly name: string;
     /** @enum {string} */
     readonly mode: "live" | "test";
-    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts" | "chats:read" | "chats:write")[];
     readonly limited_to_numbers: boolean;
     /** @description Empty unless the key is limited to some numbers. */
     readonly number_ids: readonly number[];
@@ -6637,7 +6757,7 @@ export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
     /** @enum {boolean} */
     readonly queued: true;
 }
@@ -7022,6 +7142,40 @@ export interface SetBehaviour {
      */
     readonly groups?: readonly string[];
 }
+/** @description What is left out takes its default. */
+export interface SetConversations {
+    /**
+     * @description Store what is written in groups too.
+     * @default false
+     */
+    readonly groups?: boolean;
+    /**
+     * @description Days that received messages are kept.
+     * @default 30
+     */
+    readonly retention_days?: number;
+    /**
+     * @description `on_arrival`: files are fetched at once. `on_demand`: when their link is called. `off`: never.
+     * @default on_arrival
+     * @enum {string}
+     */
+    readonly media?: "on_arrival" | "on_demand" | "off";
+    /**
+     * @description A larger file is not fetched.
+     * @default 16777216
+     */
+    readonly max_file_bytes?: number;
+    /**
+     * @description Room for all received files together; not part of the plan's media storage.
+     * @default 5368709120
+     */
+    readonly max_storage_bytes?: number;
+    /**
+     * @description Messages to new people wait while WhatsApp lets the number open no chats.
+     * @default false
+     */
+    readonly hold_new_chats?: boolean;
+}
 export interface SetRegistered {
     /** @description The phones that exist; null for the rule: all but those that end in 0000. */
     readonly phones: readonly string[] | null;
@@ -7143,7 +7297,7 @@ export interface Webhook {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -7166,7 +7320,7 @@ export interface WebhookWithSecret {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -7325,7 +7479,7 @@ export interface CreateWorkspaceWebhookQuery {
 }
 export interface ListDeliveriesQuery {
     /** @description One or several, comma-separated. */
-    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping")[];
+    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping")[];
     /** @description Only attempts that delivered nothing. */
     readonly failed?: true;
     /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */

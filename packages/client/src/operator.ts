@@ -141,6 +141,15 @@ const toMedia = (at: Endpoints) => ({
   delete: at.remove("/admin/v1/workspaces/{id}/media/{media_id}"),
 })
 
+const makeConversations = (at: Endpoints) => ({
+  /** Their settings, and what is stored. */
+  get: at.get("/admin/v1/workspaces/{id}/conversations"),
+  /** Turns them on, or replaces all settings. */
+  set: at.put("/admin/v1/workspaces/{id}/conversations"),
+  /** Turns them off, and erases what was received. */
+  delete: at.remove("/admin/v1/workspaces/{id}/conversations"),
+})
+
 const makeCampaigns = (at: Endpoints) => ({
   /** Creates a draft. */
   create: at.create("/admin/v1/workspaces/{id}/campaigns"),
@@ -301,6 +310,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     media: toMedia(at),
     numberChecks: makeNumberChecks(at),
     campaigns: makeCampaigns(at),
+    conversations: makeConversations(at),
 
     /** How a workspace and the service do. */
     figures: {

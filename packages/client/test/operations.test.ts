@@ -240,6 +240,16 @@ const entries: {
   deleteWorkspaceMedia: async ({ operator, workspace, created }) =>
     assert.isTrue((await operator.media.delete(workspace, created.media)).deleted),
 
+  setConversations: async ({ operator, workspace }) =>
+    assert.isTrue((await operator.conversations.set(workspace, { groups: true })).groups),
+  getConversations: async ({ operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    assert.strictEqual((await operator.conversations.get(workspace)).stored.messages, 0)
+  },
+  deleteConversations: async ({ operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    assert.isTrue((await operator.conversations.delete(workspace)).deleted)
+  },
   createCampaign: async ({ operator, workspace }) =>
     assert.strictEqual(
       (await operator.campaigns.create(workspace, { name: "Spring", text: "Hello" })).state,

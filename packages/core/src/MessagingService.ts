@@ -11,6 +11,7 @@ import { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 import { refuse } from "./model/Refusal.ts"
 import type { Failure } from "./model/Refusal.ts"
 import { EventFeed, EventSignal } from "./service/EventFeed.ts"
+import { Conversations } from "./service/Conversations.ts"
 import { WorkspaceChangeFeed } from "./service/ChangeFeed.ts"
 import { Admission, Keys } from "./service/Keys.ts"
 import { MediaLinks } from "./model/Media.ts"
@@ -137,6 +138,7 @@ export const layerServices = Layer.mergeAll(
   BrowserSessions.layer,
   PortalLinks.layer,
   MessageOperations.layer,
+  Conversations.layer,
   Keys.layer,
   NumberOperations.layer,
   TelegramLogins.layer,

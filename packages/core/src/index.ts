@@ -14,6 +14,7 @@ export type {
   MediaId,
   MessageId,
   NumberCheckId,
+  NumberEventIds,
   NumberId,
   ReminderId,
   SignInLinkId,
@@ -59,8 +60,13 @@ export {
   endMessage,
   mediaJson,
   messageJson,
+  numberEvent,
+  pauseReport,
   refusedMessage,
   reportedMessage,
+  reportedNumber,
+  statusReport,
+  tickEvent,
 } from "./model/MessageChange.ts"
 export type {
   Callback,
@@ -71,7 +77,9 @@ export type {
   MediaJson,
   MessageChange,
   MessageJson,
+  NumberChangeReport,
   ReportedMessage,
+  ReportedNumber,
 } from "./model/MessageChange.ts"
 export { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 export type { CallbackSalts } from "./store/WorkspaceStore.ts"
@@ -121,13 +129,39 @@ export type {
   ChangeFeedTopic,
 } from "./store/ChangeFeedStore.ts"
 export type { Outbox } from "./store/WebhookStore.ts"
+export {
+  conversationEventTypes,
+  eventTypes,
+  isConversationEvent,
+  numberEventTypes,
+  tickEvents,
+  webhookEventTypes,
+} from "./model/Event.ts"
 export type {
+  ConversationEventType,
+  EventType,
   MessageEvent,
+  MessageEventType,
+  NumberEventType,
+  ServiceEvent,
+  TickEventType,
+} from "./model/Event.ts"
+export { ConversationBody, nextTestTick, receivedMediaModes } from "./model/Conversation.ts"
+export type {
+  ConversationSettings,
+  ReceivedMediaMode,
+  ReceivedStorage,
+  SetConversations,
+} from "./model/Conversation.ts"
+export { Conversations } from "./service/Conversations.ts"
+export { makeTick } from "./service/makeTick.ts"
+export type { ChatStore, StoredConversations } from "./store/ChatStore.ts"
+export type {
   CampaignOrigin,
   Message,
   MessageError,
   MessageErrorCode,
-  MessageEventType,
+  Tick,
   MessageState,
   MessageStatus,
   ExactQuota,
@@ -143,6 +177,7 @@ export {
   isCounted,
   keyLimit,
   keyRefusal,
+  allScopes,
   scopes,
   Caller,
   operations,
@@ -305,7 +340,7 @@ export {
 
 export { connectedShown } from "./model/accept.ts"
 export { everyMessage } from "./store/MessageStore.ts"
-export type { MessageStore } from "./store/MessageStore.ts"
+export type { AwaitedTick, MessageStore } from "./store/MessageStore.ts"
 export { SentTexts } from "./service/Messages.ts"
 export type {
   Acceptance,
@@ -878,7 +913,6 @@ export {
   isSilent,
   isSubscribedTo,
   receiverUrlFor,
-  webhookEventTypes,
   HmacSha256,
   SigningSecrets,
   secretOfSalt,

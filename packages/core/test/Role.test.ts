@@ -15,6 +15,7 @@ const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   webhooks: ["owner", "administrator"],
   reminders: ["owner", "administrator"],
   messages: ["owner", "administrator", "member"],
+  conversations: ["owner", "administrator"],
 }
 
 const duties = Object.keys(table) as ReadonlyArray<Duty>

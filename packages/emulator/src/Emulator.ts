@@ -10,6 +10,7 @@ import {
   inventedPhone,
   makeCursors,
   makeLinkProgress,
+  makeTick,
   pageFields,
   parsePhone,
   parsed,
@@ -221,6 +222,7 @@ export class Emulator extends Context.Service<
     Emulator,
     Effect.gen(function* makeEmulator() {
       const { numbers: store, messages, phones } = yield* Store
+      const applyTick = yield* makeTick
 
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
@@ -270,8 +272,7 @@ export class Emulator extends Context.Service<
           const [found] = id === undefined ? [] : yield* messages.byIds([id])
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
-          const now = yield* Clock.currentTimeMillis
-          const message = yield* messages.tick(found.from.id, found.transportId, status, now)
+          const message = yield* applyTick(found.from.id, found.transportId, status)
           return message ?? found
         }),
         sent: yield* makeSent,

@@ -50,6 +50,7 @@ import { healthRoutes, metricsRoute } from "./open/monitoring.ts"
 import type { MonitoringServices } from "./open/monitoring.ts"
 import { apiDocument } from "./openapi/document.ts"
 import { campaignRoutes } from "./operator/campaigns.ts"
+import { conversationRoutes } from "./operator/conversations.ts"
 import { deliveryRoutes as deliveryOperatorRoutes } from "./operator/deliveries.ts"
 import { serviceFigures, workspaceFigures } from "./operator/figures.ts"
 import { reminderLogRoutes } from "./operator/reminders.ts"
@@ -229,6 +230,7 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
     ...(emulator === null ? [] : yield* emulator),
     // Last, since the document numbers what it has in common by first use.
     ...campaignRoutes,
+    ...conversationRoutes,
   ]
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",

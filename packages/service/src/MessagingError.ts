@@ -75,6 +75,7 @@ export type ErrorCode =
   | "webhook_not_found"
   | "webhook_stopped"
   | "event_not_found"
+  | "conversations_not_enabled"
   | "storage_full"
   | "number_not_connected"
   | "number_check_not_found"

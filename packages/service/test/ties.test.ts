@@ -126,7 +126,12 @@ it("words of the facade are the core's", () => {
     readonly scope: Same<Core.Scope, Facade.Scope>
     readonly role: Same<Core.Role, Facade.Role>
     readonly status: Same<Ports.MessageStatus, Facade.MessageStatus>
-    readonly event: Same<Ports.MessageEventType, Facade.MessageEventType>
+    readonly event: Same<Ports.EventType, Facade.EventType>
+    readonly conversations: Command<Core.SetConversations, Facade.SetConversations>
+    readonly settings: RecordOf<
+      Omit<Core.StoredConversations, "stored">,
+      Omit<Facade.ConversationSettings, "stored">
+    >
     readonly plan: Same<Ports.Plan, Facade.Plan>
     readonly transaction: Same<Ports.TransactionClient, Facade.Transaction>
     readonly pool: pg.Pool extends Facade.PostgresPool ? true : false

@@ -25,7 +25,7 @@ it("a listener that could never hear anything is refused", async () => {
     ...[Number.NaN, 1.5, 1e30, "x", -1, null].map(
       (after) => ["after", ["message.sent", handler, { after }]] as const,
     ),
-    ["type", ["message.read", handler]],
+    ["type", ["message.opened", handler]],
     ["type", [[], handler]],
     ["type", [undefined, handler]],
     ["handler", ["message.sent", "log"]],

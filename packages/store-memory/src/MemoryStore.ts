@@ -17,6 +17,7 @@ import { messageStore, version1ListStore } from "./messages.ts"
 import { changeFeedStore } from "./changeFeed.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { campaignStore } from "./campaigns.ts"
+import { chatStore } from "./chats.ts"
 import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
 import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
@@ -65,6 +66,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
     campaigns: campaignStore(tables),
+    chats: chatStore(tables),
     browserSessions: browserSessionStore(tables),
     news: changeFeedStore(tables),
     figures: figureStore(tables),

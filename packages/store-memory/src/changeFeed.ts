@@ -95,7 +95,7 @@ export const changeFeedStore = (tables: Tables): Steps<ChangeFeedStore> => ({
       .filter(({ message }) => message.createdAt >= since)
     return [
       ...new Set([
-        ...changes.map(({ messageId }) => messageId),
+        ...changes.flatMap(({ messageId }) => messageId ?? []),
         ...accepted.map(({ message }) => message.id),
       ]),
     ]

@@ -26,13 +26,17 @@ import {
   mayBeHandedOut,
   isOutcomeUnknown,
   nextDueAfter,
+  nextTestTick,
   noPauses,
+  numberEvent,
+  pauseReport,
   noFailures,
   pausedUntil,
   pausesAfter,
   pausesOnceLinked,
   quotaVerdict,
   reasonOnceResumed,
+  statusReport,
   recipientName,
   restricts,
   roomIn,
@@ -45,6 +49,7 @@ import type {
   ClaimedMessage,
   ClaimQuery,
   ConnectionReason,
+  EventId,
   ExactQuota,
   FigureKind,
   LaneChange,
@@ -53,7 +58,10 @@ import type {
   MessageChange,
   MessageId,
   NextOfTurn,
+  NumberChangeReport,
+  NumberEventIds,
   NumberId,
+  NumberStatus,
   Pacing,
   Pause,
   PlannedQuota,
@@ -63,7 +71,7 @@ import type {
   Settlement,
   StoredAttempt,
 } from "@messaging-service/core"
-import { Sorted, turningPoint } from "./collections.ts"
+import { earliest, Sorted, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
 import { announce } from "./serviceStores.ts"
@@ -105,6 +113,7 @@ export const openLane = (
     nextDue: null,
     control: { pacing, strikes: noFailures, pauses: noPauses },
     restrictedAt: null,
+    isPauseReported: false,
     pacedUntil: null,
     limitedUntil: null,
     noRoomInARow: 0,
@@ -191,6 +200,61 @@ export const setStatus = (
   lane.number = { ...lane.number, ...change }
   checkCampaigns(lane.workspace, now)
 }
+
+/** Writes the event of a number, where conversations are on. */
+const announceNumber = (
+  tables: Tables,
+  { number, workspace }: Lane,
+  report: NumberChangeReport | undefined,
+  id: EventId | undefined,
+  now: number,
+): void => {
+  if (report === undefined || id === undefined || workspace.conversations === null) return
+  const event = numberEvent(id, report, number, now)
+  announce(tables, event)
+  fanOut(tables, workspace, event)
+}
+
+/** What it was before its status was set. */
+export const reportStatus = (
+  tables: Tables,
+  lane: Lane,
+  before: NumberStatus,
+  now: number,
+  events: NumberEventIds | undefined,
+): void => {
+  const { changed, number } = lane
+  const report = statusReport(before, number.status, changed?.reason ?? null, now)
+  announceNumber(tables, lane, report, events?.status, now)
+}
+
+/** Its pauses may have changed, or ended. */
+const reportPause = (
+  tables: Tables,
+  lane: Lane,
+  now: number,
+  events: Pick<NumberEventIds, "pause"> | undefined,
+): void => {
+  if (events === undefined || lane.workspace.conversations === null) return
+  const report = pauseReport(lane.isPauseReported, lane.control.pauses.first, now)
+  if (report === undefined) return
+  lane.isPauseReported = report.type === "number.paused"
+  announceNumber(tables, lane, report, events.pause, now)
+}
+
+/** When the pause of each lane ends by itself whose begin was reported. */
+const endingPauses = (
+  tables: Tables,
+): ReadonlyArray<{ readonly lane: Lane; readonly at: number }> =>
+  tables.lanes.rows.flatMap((lane) => {
+    const { first } = lane.control.pauses
+    if (!lane.isPauseReported || lane.removed || lane.workspace.conversations === null) return []
+    const at = first === null ? 0 : getEnd(first)
+    return Number.isFinite(at) ? [{ lane, at }] : []
+  })
+
+export const nextPauseDue = (tables: Tables): number | null =>
+  earliest(endingPauses(tables).map(({ at }) => at))
 
 /** Whether its workspace is disabled; for a lane that is not removed. */
 export const isDisabled = ({ removed, workspace }: Lane): boolean =>
@@ -455,6 +519,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   row.campaign?.waiting.delete(row)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
+    if (nextTestTick(row.message, row.endedAt) !== null) tables.readByTestPhones.add(row)
     return
   }
   lane.waiting.delete(row)
@@ -720,6 +785,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
       pauses: pause === null ? control.pauses : pausesAfter(control.pauses, pause),
     }
     if (pause !== null) notePause(lane, pause, now)
+    reportPause(tables, lane, now, breaker.events)
   }
   release(tables, lane, now, settlement._tag === "Again")
   return { id, next: null, comesAgain: lane.nextDue !== null }
@@ -731,6 +797,7 @@ export const controlLane = (
   numberId: NumberId,
   now: number,
   change: (control: LaneControl) => Partial<LaneControl>,
+  events?: NumberEventIds,
 ): boolean => {
   wakeCampaigns(tables, tables.lanes.get(numberId)?.number.workspaceId, now)
   const lane = findLane(tables, numberId)
@@ -738,12 +805,19 @@ export const controlLane = (
   lane.control = { ...lane.control, ...change(lane.control) }
   applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   lane.limitedUntil = null
+  reportPause(tables, lane, now, events)
   return true
 }
 
 /** The number has a new session. */
-export const endOwnPauses = (tables: Tables, lane: Lane, now: number): void => {
-  controlLane(tables, lane.number.id, now, ({ pauses }) => ({ pauses: pausesOnceLinked(pauses) }))
+export const endOwnPauses = (
+  tables: Tables,
+  lane: Lane,
+  now: number,
+  events: NumberEventIds | undefined,
+): void => {
+  const change = ({ pauses }: LaneControl) => ({ pauses: pausesOnceLinked(pauses) })
+  controlLane(tables, lane.number.id, now, change, events)
 }
 
 export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
@@ -781,20 +855,31 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
     return { settled, next, comesAgain, blockedByLock }
   },
 
-  pause: (numberId, pause, now) => {
+  pause: (numberId, pause, now, events) => {
     const lane = findLane(tables, numberId)
     if (lane !== undefined) notePause(lane, pause, now)
-    return controlLane(tables, numberId, now, (control) => ({
-      pauses: pausesAfter(control.pauses, pause),
-    }))
+    const change = (control: LaneControl) => ({ pauses: pausesAfter(control.pauses, pause) })
+    return controlLane(tables, numberId, now, change, events)
   },
 
-  resume: (numberId, now) => {
+  resume: (numberId, now, events) => {
     const lane = findLane(tables, numberId)
     const { at, reason } = lane?.changed ?? { at: now, reason: null }
     const isGivenUp = lane?.number.status === "disconnected" && reason !== null
     if (isGivenUp && abandonedReasons.includes(reason))
       lane.changed = { at, reason: reasonOnceResumed }
-    return controlLane(tables, numberId, now, () => ({ pauses: noPauses }))
+    return controlLane(tables, numberId, now, () => ({ pauses: noPauses }), events)
+  },
+
+  reportEndedPauses: (now, eventIds) => {
+    const ended = endingPauses(tables)
+      .filter(({ at }) => at <= now)
+      .toSorted((a, b) => a.at - b.at || a.lane.number.id - b.lane.number.id)
+      .slice(0, eventIds.length)
+    for (const [index, { lane }] of ended.entries()) {
+      const pause = eventIds[index]
+      if (pause !== undefined) reportPause(tables, lane, now, { pause })
+    }
+    return ended.length
   },
 })

@@ -6,6 +6,7 @@ import {
   isLimited,
   isVisibleTo,
   movedByTick,
+  nextTestTick,
   statusAt,
   withMessages,
 } from "@messaging-service/core"
@@ -21,6 +22,7 @@ import type {
   FoundMessage,
   Message,
   MessageChange,
+  MessageEventType,
   MessageFilter,
   NewMessage,
   MessageId,
@@ -36,7 +38,7 @@ import type {
   Version1ListStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { collectInSteps, newestFirst, searchNewest } from "./collections.ts"
+import { collectInSteps, earliest, newestFirst, searchNewest } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
 import {
@@ -51,7 +53,7 @@ import {
   tell,
 } from "./lanes.ts"
 import { storedFile } from "./media.ts"
-import { eventAt } from "./serviceStores.ts"
+import { announce, eventAt } from "./serviceStores.ts"
 import {
   byDue,
   claim,
@@ -65,7 +67,7 @@ import {
   transportKey,
 } from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
-import { toldAttempts } from "./webhooks.ts"
+import { fanOut, toldAttempts } from "./webhooks.ts"
 
 // The two steps of an acceptance: its facts, and its guarded commit.
 
@@ -300,7 +302,11 @@ const timelineFacts = (
     message: toMessage(row),
     deliveredAt,
     readAt,
-    event: event && { id: event.eventId, type: event.type, createdAt: event.createdAt },
+    event: event && {
+      id: event.eventId,
+      type: event.type as MessageEventType,
+      createdAt: event.createdAt,
+    },
     ahead: countAhead(row, query),
     attempts: attempts.slice(-query.limit).toReversed(),
   }
@@ -358,7 +364,71 @@ const operatorReads = (
   },
 })
 
+/** The ticks that wait for their moment, of test messages where conversations are on. */
+function* testTicks(tables: Tables) {
+  for (const row of tables.readByTestPhones) {
+    const next = nextTestTick(row.message, row.deliveredAt ?? row.message.sentAt ?? 0)
+    if (next !== null && row.lane.workspace.conversations !== null) yield { row, ...next }
+  }
+}
+
+/** When the first of them is due; null when none waits. */
+export const nextTestTickDue = (tables: Tables): number | null =>
+  earliest(Array.from(testTicks(tables), ({ at }) => at))
+
+/** What the platforms report of messages that left. */
+const ticking = (
+  tables: Tables,
+): Pick<Steps<MessageStore>, "tick" | "earlyTicks" | "dueTestTicks"> => ({
+  tick: (numberId, transportId, state, now, toEvent) => {
+    const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
+    if (row === undefined) return null
+    if (row.message.state === "waiting" && tables.earlyTicks.get(row) !== "read") {
+      tables.earlyTicks.set(row, state)
+    }
+    if (movedByTick[state].includes(row.message.state)) {
+      row.message = { ...row.message, state }
+      if (state === "delivered") row.deliveredAt = now
+      else {
+        row.readAt = now
+        tables.readByTestPhones.delete(row)
+      }
+      const { workspace } = row.lane
+      if (toEvent !== undefined && workspace.conversations !== null) {
+        const event = toEvent(toMessage(row))
+        announce(tables, event)
+        fanOut(tables, workspace, event)
+      }
+    }
+    return toMessage(row)
+  },
+
+  earlyTicks: (limit) =>
+    [...tables.earlyTicks]
+      .flatMap(
+        ([
+          {
+            message: { from, state, transportId },
+          },
+          tick,
+        ]) => (movedByTick[tick].includes(state) ? [{ numberId: from.id, transportId, tick }] : []),
+      )
+      .slice(0, limit),
+
+  dueTestTicks: (now, limit) =>
+    [...testTicks(tables)]
+      .filter(({ at }) => at <= now)
+      .toSorted((a, b) => a.at - b.at || a.row.message.id - b.row.message.id)
+      .slice(0, limit)
+      .map(({ row: { message }, tick }) => ({
+        numberId: message.from.id,
+        transportId: message.transportId,
+        tick,
+      })),
+})
+
 export const messageStore = (tables: Tables): Steps<MessageStore> => ({
+  ...ticking(tables),
   ...operatorReads(tables),
 
   loadAcceptance: (query) => loadAcceptance(tables, query),
@@ -414,17 +484,6 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
       .slice(0, limit),
 
   orphaned: (limit) => getFirst(tables.orphaned, limit, () => "take"),
-
-  tick: (numberId, transportId, state, now) => {
-    const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
-    if (row === undefined) return null
-    if (movedByTick[state].includes(row.message.state)) {
-      row.message = { ...row.message, state }
-      if (state === "delivered") row.deliveredAt = now
-      else row.readAt = now
-    }
-    return toMessage(row)
-  },
 
   byTransportId: (numberId, transportId) => {
     const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))

@@ -27,6 +27,7 @@ import type {
   LinkingOutcome,
   LinkingStore,
   NewAttempt,
+  NumberEventIds,
   NumberStore,
   Owned,
   QuotaLimit,
@@ -45,6 +46,7 @@ import {
   isDisabled,
   findLimits,
   openLane,
+  reportStatus,
   setStatus,
   turnWithNumber,
   count,
@@ -115,11 +117,14 @@ const end = (
   lane: Lane,
   change: Pick<SendingNumber, "phone" | "status">,
   now: number,
-  reason: ConnectionReason | null = null,
+  reason: ConnectionReason | null,
+  events: NumberEventIds | undefined,
 ) => {
   tables.linkings.delete(lane.number.id)
+  const before = lane.number.status
   setStatus(lane, change, now, reason)
   turnWithNumber(tables, lane, now)
+  reportStatus(tables, lane, before, now, events)
   return lane.number
 }
 
@@ -244,30 +249,30 @@ const progressSteps = (
     return true
   },
 
-  linked: (id, phone, now, reports = null) => {
+  linked: (id, phone, now, reports = null, events) => {
     const row = findRow(tables, id)
     const lane = row === undefined ? undefined : findLane(tables, row.attempt.numberId)
     wakeCampaigns(tables, lane?.number.workspaceId, now)
     if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
     if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
-      const linked = end(tables, lane, { status: "connected", phone }, now)
-      endOwnPauses(tables, lane, now)
+      const linked = end(tables, lane, { status: "connected", phone }, now, null, events)
+      endOwnPauses(tables, lane, now, events)
       return linked
     }
     report(tables, lane, reports?.disconnected ?? null)
     const before = storedPhone(tables, lane)
     const kept = before === phone ? null : before
-    return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked")
+    return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked", events)
   },
 
-  abandonLinking: (id, { at, reason }, callback = null) => {
+  abandonLinking: (id, { at, reason }, callback = null, events) => {
     const row = findRow(tables, id)
     const lane = row === undefined ? undefined : findLane(tables, row.attempt.numberId)
     if (lane === undefined) return false
     report(tables, lane, callback)
     const phone = storedPhone(tables, lane)
-    end(tables, lane, { status: "disconnected", phone }, at, reason)
+    end(tables, lane, { status: "disconnected", phone }, at, reason, events)
     return true
   },
 
@@ -384,15 +389,17 @@ const connectionSteps = (
   NumberStoreSteps,
   "setStatus" | "connection" | "connections" | "reportConnections" | "remove"
 > => ({
-  setStatus: (id, status, phone, now, callback = null, reason = null) => {
+  setStatus: (id, status, phone, now, callback = null, reason = null, events) => {
     wakeCampaigns(tables, tables.lanes.get(id)?.number.workspaceId, now)
     const lane = findLane(tables, id)
     if (lane === undefined) return null
     const text = phoneWithStatus(lane.number, findAttempt(tables, lane), status, phone ?? null)
     if (status !== "connecting") tables.linkings.delete(id)
     if (lane.number.status !== status) report(tables, lane, callback)
+    const before = lane.number.status
     setStatus(lane, { status, phone: text }, now, reason)
     turnWithNumber(tables, lane, now)
+    reportStatus(tables, lane, before, now, events)
     return lane.number
   },
 

@@ -30,7 +30,8 @@ import { Effect, Record } from "effect"
 import { nextCampaignDue } from "./campaigns.ts"
 import { earliest, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import { firstDueAt, standing } from "./lanes.ts"
+import { firstDueAt, nextPauseDue, standing } from "./lanes.ts"
+import { nextTestTickDue } from "./messages.ts"
 import { claimableAt } from "./numberChecks.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
 import type { Lane, MessageRow, Tables } from "./tables.ts"
@@ -175,11 +176,13 @@ const nextDue: Readonly<
     return null
   },
   expiry: (tables) => tables.expiring.first?.message.expiresAt ?? null,
-  test_messages: (tables) => tables.dueTest.first?.message.dueAt ?? null,
+  test_messages: (tables) =>
+    earliest([tables.dueTest.first?.message.dueAt ?? null, nextTestTickDue(tables)]),
   // Earlier than any time that a clock shows, so always due.
   orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   campaigns: nextCampaignDue,
+  pauses: nextPauseDue,
   deliveries: (tables, saturated) => {
     for (const { at, lane } of tables.deliveryQueue) {
       if (lane.kind === "webhook" || !isSaturated(saturated, lane.workspaceId)) return at

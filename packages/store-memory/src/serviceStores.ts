@@ -1,9 +1,9 @@
 /** Values of the whole service: `ClockStore`, `ServiceSecrets`, and `Outbox` in memory. */
 import type {
   ClockStore,
-  MessageEvent,
   Outbox,
   OutboxEvent,
+  ServiceEvent,
   SubscriptionStore,
   ServiceSecrets,
 } from "@messaging-service/core"
@@ -39,7 +39,7 @@ export const serviceSecrets = (tables: Tables): Steps<ServiceSecrets> => ({
 })
 
 /** Appends an event; returns its position. */
-export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent): number => {
+export const announce = (tables: Tables, { id: eventId, ...event }: ServiceEvent): number => {
   const id = tables.outboxDropped + tables.outbox.length + 1
   tables.outbox.push({ ...event, eventId, id })
   return id
@@ -58,7 +58,8 @@ export const outbox = (tables: Tables): Steps<Outbox> => ({
       if (found.length >= limit) break
       const event = tables.outbox[index] ?? null
       if (event === null) continue
-      const reference = tables.messages.get(event.messageId)?.message.reference ?? null
+      const reference =
+        (event.messageId && tables.messages.get(event.messageId)?.message.reference) ?? null
       found.push({ ...event, reference })
     }
     return found

@@ -16,12 +16,16 @@ import { isAnothers } from "./numbers.ts"
 import { findLane } from "./tables.ts"
 import type { SessionRow, Tables } from "./tables.ts"
 
-const writeKeys = ({ keys }: SessionRow, changes: ReadonlyArray<KeyChange>): void => {
+const writeKeys = (
+  { keys }: SessionRow,
+  changes: ReadonlyArray<KeyChange>,
+  writtenAt: number,
+): void => {
   for (const { id, type, value } of changes) {
-    const ofType = keys.get(type) ?? new Map<string, string>()
+    const ofType = keys.get(type) ?? new Map<string, { value: string; writtenAt: number }>()
     keys.set(type, ofType)
-    ofType.delete(id)
-    if (value !== null) ofType.set(id, value)
+    if (value === null) ofType.delete(id)
+    else ofType.set(id, { value, writtenAt })
   }
 }
 
@@ -61,8 +65,8 @@ const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | 
     const ofType = tables.sessions.get(numberId)?.keys.get(type)
     return new Map(
       ids.flatMap((id) => {
-        const value = ofType?.get(id)
-        return value === undefined ? [] : [[id, value]]
+        const key = ofType?.get(id)
+        return key === undefined ? [] : [[id, key.value]]
       }),
     )
   },
@@ -71,7 +75,7 @@ const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | 
 const writeSteps = (
   tables: Tables,
 ): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "markLeaving" | "wipe"> => ({
-  write: (numberId, credentials, keys, _now, fence) =>
+  write: (numberId, credentials, keys, now, fence) =>
     unlessTaken(tables, fence, () => {
       if (findLane(tables, numberId) === undefined) return
       const known = tables.sessions.get(numberId)
@@ -79,15 +83,15 @@ const writeSteps = (
       if (known === undefined && credentials === null) return
       const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
       if (credentials !== null) session.credentials = credentials
-      writeKeys(session, keys)
+      writeKeys(session, keys, now)
       tables.sessions.set(numberId, session)
     }),
 
-  replace: (numberId, credentials, keys, _now, fence) =>
+  replace: (numberId, credentials, keys, now, fence) =>
     unlessTaken(tables, fence, () => {
       if (findLane(tables, numberId) === undefined) return
       const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
-      writeKeys(session, keys)
+      writeKeys(session, keys, now)
       tables.sessions.set(numberId, session)
     }),
 
@@ -106,10 +110,10 @@ const writeSteps = (
       }
       const { status } = lane.number
       setStatus(lane, { status, phone }, now, status === "disconnected" ? reasonOnceResumed : null)
-      endOwnPauses(tables, lane, now)
+      endOwnPauses(tables, lane, now, account.events)
     }
     const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
-    writeKeys(session, keys)
+    writeKeys(session, keys, now)
     tables.sessions.set(numberId, session)
     return true
   },
@@ -118,7 +122,10 @@ const writeSteps = (
     unlessTaken(tables, fence, () => {
       const ofType = tables.sessions.get(numberId)?.keys.get(type)
       if (ofType === undefined) return
-      for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - max))) {
+      const longestUnwritten = [...ofType].toSorted(
+        ([a, first], [b, second]) => first.writtenAt - second.writtenAt || (a < b ? -1 : 1),
+      )
+      for (const [id] of longestUnwritten.slice(0, Math.max(0, ofType.size - max))) {
         ofType.delete(id)
       }
     }),

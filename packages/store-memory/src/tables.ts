@@ -8,6 +8,7 @@ import type {
   CampaignId,
   ClaimOutcome,
   ConnectionFacts,
+  ConversationSettings,
   Contact,
   ContactId,
   DeliveryAttempt,
@@ -51,6 +52,7 @@ import type {
   ShardState,
   SignInLinkId,
   StoredAttempt,
+  Tick,
   TransportId,
   EndpointChange,
   WebhookEndpoint,
@@ -93,6 +95,8 @@ export interface WorkspaceRow {
   readonly reminders: Array<ReminderRow>
   /** Of both modes, oldest first, removed ones included. */
   readonly campaigns: Array<CampaignEntry>
+  /** Null while they are off. */
+  conversations: ConversationSettings | null
 }
 
 export interface CampaignEntry {
@@ -185,6 +189,8 @@ export interface MessageRow {
 export interface Lane extends InAgenda {
   number: SendingNumber
   proxy: SealedProxy | null
+  /** Whether the latest event of its pauses told of a begin. */
+  isPauseReported: boolean
   /** Since when the number has its status, and why; null when it never had another one. */
   changed: ConnectionFacts["changed"]
   report: ConnectionFacts["report"]
@@ -270,8 +276,8 @@ export interface LinkingRow {
 export interface SessionRow {
   credentials: string
   leavingSince: number | null
-  /** By type and id; within a type the longest unwritten first. */
-  readonly keys: Map<string, Map<string, string>>
+  /** By type and id. */
+  readonly keys: Map<string, Map<string, { readonly value: string; readonly writtenAt: number }>>
 }
 
 /** A claim on an `Idempotency-Key`, and after its acceptance the result. */
@@ -470,6 +476,10 @@ export class Tables {
   readonly openChecks = new Set<CheckRow>()
   lastCheckResultId = 0
   readonly messages = new ErasableTable<MessageId, MessageRow>()
+  /** The furthest tick that came while a message waited, until it is erased or was read. */
+  readonly earlyTicks = new Map<MessageRow, Tick>()
+  /** Test messages that are to be delivered and read where conversations are on. */
+  readonly readByTestPhones = new Set<MessageRow>()
   /** By `transportKey` of the number and its message's id. */
   readonly messagesByTransportId = new Map<string, MessageRow>()
   readonly messagesByAttachment = new Map<MediaId, Array<MessageRow>>()

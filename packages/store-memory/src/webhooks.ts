@@ -27,7 +27,7 @@ import type {
   DeliveryResult,
   DisabledReason,
   EventId,
-  MessageEvent,
+  ServiceEvent,
   NewWebhook,
   Queueing,
   WebhookEndpoint,
@@ -160,8 +160,8 @@ const endpointIn = (
   return mode === null || row.endpoint.mode === mode ? row : undefined
 }
 
-/** Queues a message's event for every subscribed endpoint. */
-export const fanOut = (tables: Tables, owner: WorkspaceRow, event: MessageEvent): void => {
+/** Queues an event for every subscribed endpoint. */
+export const fanOut = (tables: Tables, owner: WorkspaceRow, event: ServiceEvent): void => {
   const { id, type, body, createdAt } = event
   for (const row of owner.endpoints) {
     if (row.removed || !isSubscribedTo(row.endpoint, event)) continue

@@ -83,6 +83,7 @@ const insert = (tables: Tables, input: NewWorkspace, admits: Admits) =>
     usedBytes: { directory: 0, attachments: 0 },
     reminders: [],
     campaigns: [],
+    conversations: null,
   }))
 
 export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
@@ -139,6 +140,7 @@ export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
     row.admits = { v1: false, v2: false }
     for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
     for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint, now)
+    row.conversations = null
     removeCampaigns(row)
     dropCallbacks(tables, row)
     removePortal(tables, id, now)
@@ -257,6 +259,8 @@ const modes = ["live", "test"] as const
 const eraseMessage = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   tables.messages.erase(message.id)
+  tables.earlyTicks.delete(row)
+  tables.readByTestPhones.delete(row)
   noteErased(row)
   tables.messagesByTransportId.delete(transportKey(lane.number.id, message.transportId))
   lane.counting.delete(row)

@@ -785,6 +785,51 @@ create function status_reason_after(n numbers, status text, reason text) returns
 language sql immutable parallel safe
 return case when n.status <> status then reason else coalesce(reason, n.status_reason) end;
 
+---------------------------------------------------------------------------- conversations
+
+create function tells_of_status(before text, status text) returns boolean
+language sql immutable parallel safe
+return status <> before and status <> 'connecting';
+
+create function tells_of_pause(l lanes, now timestamptz) returns boolean
+language sql immutable parallel safe
+return l.pause_reported <> (paused_until(l.paused_until, now) is not null);
+
+-- Of a pause whose begin was reported.
+create function pause_end(l lanes) returns timestamptz
+language sql immutable parallel safe
+return coalesce(l.paused_until, timestamptz 'epoch');
+
+create function reading_test_phones() returns text[]
+language sql immutable parallel safe
+return array['+15005550002', '+15005550003'];
+
+create function test_tick(m messages) returns text
+language sql immutable parallel safe
+return case
+  when m.mode = 'test' and m.to_phone = any (reading_test_phones())
+  then case m.state when 'sent' then 'delivered' when 'delivered' then 'read' end
+end;
+
+create function test_tick_at(m messages) returns timestamptz
+language sql stable parallel safe
+return coalesce(m.delivered_at, m.sent_at) + interval '1 second';
+
+-- Whole seconds.
+create function instant_text(at timestamptz) returns text
+language sql stable parallel safe
+return to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
+
+-- No value needs an escape: ids, digits, and words of the service.
+create function number_event_body(
+  event_id text, event_type text, n numbers, reason text, since timestamptz, now timestamptz
+) returns text
+language sql stable parallel safe
+return '{"id":"' || event_id || '","type":"' || event_type || '","created_at":"' || instant_text(now)
+  || '","data":{"number":{"id":' || n.id || ',"phone":' || coalesce('"' || n.phone || '"', 'null')
+  || ',"platform":"' || n.platform || '","status":"' || n.status || '"},"reason":'
+  || coalesce('"' || reason || '"', 'null') || ',"since":"' || instant_text(since) || '"}}';
+
 ---------------------------------------------------------------------------- campaigns
 
 -- Of a row: its own state, or its message's status, which it keeps once that was erased. A stopped campaign has
@@ -1033,23 +1078,42 @@ begin atomic
   limit 1;
 end;
 
+-- Index messages_by_phone.
+-- Never null: id, number_id, transport_id, tick, at
+create function test_ticks()
+returns table (id bigint, number_id bigint, transport_id text, tick text, at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select m.id, m.number_id, m.transport_id, test_tick(m), test_tick_at(m)
+  from conversation_settings c
+  join messages m on m.workspace_id = c.workspace_id
+  where m.mode = 'test'
+    and m.to_phone = any (reading_test_phones())
+    and m.state in ('sent', 'delivered');
+end;
+
 -- Index messages_test_due.
 create function next_test_messages() returns table (due timestamptz)
 language sql stable parallel safe rows 1
 begin atomic
-  select m.due_at
-  from messages m
-  where m.state = 'waiting'
-    and m.mode = 'test'
-    and m.due_at < 'infinity'
-    and not exists (
-      select
-      from lanes l
-      where l.number_id = m.number_id
-        and (l.removed_at is not null or l.disabled)
-    )
-  order by m.due_at
-  limit 1;
+  select least(
+    (
+      select m.due_at
+      from messages m
+      where m.state = 'waiting'
+        and m.mode = 'test'
+        and m.due_at < 'infinity'
+        and not exists (
+          select
+          from lanes l
+          where l.number_id = m.number_id
+            and (l.removed_at is not null or l.disabled)
+        )
+      order by m.due_at
+      limit 1
+    ),
+    (select min(t.at) from test_ticks() t)
+  );
 end;
 
 -- Indexes lanes_orphaned and campaigns_orphaned. Before any time that a clock shows, so always due.
@@ -1177,6 +1241,23 @@ language sql stable parallel safe rows 1
 begin atomic
   select min(look.due)
   from campaign_looks() look;
+end;
+
+-- Index lanes_paused. A pause without an end is the last.
+create function next_pauses() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select min(ending.at)
+  from (
+    select pause_end(l) as at
+    from lanes l
+    join conversation_settings c on c.workspace_id = l.workspace_id
+    where l.pause_reported
+      and pause_end(l) < 'infinity'
+      and l.removed_at is null
+    order by pause_end(l)
+    limit 1
+  ) ending;
 end;
 
 -- Indexes webhook_lanes_due and webhook_lanes_callbacks_due; lanes that are marked are always due.

@@ -35,6 +35,7 @@ import { simulatedPhones } from "./number/simulatedPhones.ts"
 import { numberCheckStore } from "./numberCheck/numberChecks.ts"
 import { version1ListStore } from "./PostgresVersion1Lists.ts"
 import { laneQueue, dueWork } from "./queue/lanes.ts"
+import { chatStore } from "./chat/chats.ts"
 import { campaignStore } from "./campaign/campaigns.ts"
 import { reminderStore } from "./reminder/reminders.ts"
 import { restoreStore } from "./restore/restores.ts"
@@ -182,6 +183,7 @@ const makeStores = (requested: Schema) =>
       numberChecks: numberCheckStore(database),
       reminders: reminderStore(database),
       campaigns: campaignStore(database),
+      chats: chatStore(database),
       browserSessions: browserSessionStore(database),
       news: changeFeedStore(database),
       figures: figureStore(database),

@@ -23,6 +23,10 @@ export const sqlTypes = {
     params: { hash: "text", version: "integer", now: "timestamptz", minuteStart: "timestamptz", dayStart: "timestamptz", address: "text", count: "integer", minuteLimit: "integer" },
     columns: { minute_count: "integer?", day_count: "integer?", id: "bigint?", workspace_id: "bigint?", version: "smallint?", name: "text?", mode: "text?", scopes: "text[]?", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text?", created_at: "timestamptz?", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint?", w_name: "text?", w_demo: "boolean?", w_account_disabled: "boolean?", w_api_v2_enabled: "boolean?", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean?", w_plan_qr_code_api: "boolean?", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint?", w_retention_days: "integer?", w_created_at: "timestamptz?", w_deleted_at: "timestamptz?" },
   },
+  "announce_tick": {
+    params: { message: "bigint", state: "text", from: "text[]", now: "timestamptz", eventId: "text", eventType: "text", eventBody: "text" },
+    columns: { answer: "boolean?" },
+  },
   "answer_number_check": {
     params: { id: "bigint", lease: "bigint", phones: "text[]", statuses: "text[]", now: "timestamptz" },
     columns: { answer: "boolean?" },
@@ -68,7 +72,7 @@ export const sqlTypes = {
     columns: { answer: "text?" },
   },
   "control_lane": {
-    params: { number: "bigint", now: "timestamptz", resume: "boolean", linked: "boolean", pauseReason: "text", pauseUntil: "timestamptz", pacing: "integer[]" },
+    params: { number: "bigint", now: "timestamptz", resume: "boolean", linked: "boolean", pauseReason: "text", pauseUntil: "timestamptz", pacing: "integer[]", eventId: "text" },
     columns: { answer: "boolean?" },
   },
   "count_figures": {
@@ -116,11 +120,15 @@ export const sqlTypes = {
     columns: { answer: "void?" },
   },
   "finish_linking": {
-    params: { attempt: "text", phone: "text", now: "timestamptz", connectedWorkspace: "bigint", connectedTarget: "text", connectedUrl: "text", connectedCreatedAt: "timestamptz", connectedEventId: "text", connectedType: "text", connectedBody: "text", disconnectedWorkspace: "bigint", disconnectedTarget: "text", disconnectedUrl: "text", disconnectedCreatedAt: "timestamptz", disconnectedEventId: "text", disconnectedType: "text", disconnectedBody: "text" },
+    params: { attempt: "text", phone: "text", now: "timestamptz", connectedWorkspace: "bigint", connectedTarget: "text", connectedUrl: "text", connectedCreatedAt: "timestamptz", connectedEventId: "text", connectedType: "text", connectedBody: "text", disconnectedWorkspace: "bigint", disconnectedTarget: "text", disconnectedUrl: "text", disconnectedCreatedAt: "timestamptz", disconnectedEventId: "text", disconnectedType: "text", disconnectedBody: "text", statusEventId: "text", pauseEventId: "text" },
     columns: { answer: "bigint?" },
   },
   "give_up_linking": {
-    params: { attempt: "text", at: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
+    params: { attempt: "text", at: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text", statusEventId: "text" },
+    columns: { answer: "boolean?" },
+  },
+  "has_conversations": {
+    params: { workspace: "bigint" },
     columns: { answer: "boolean?" },
   },
   "hold_campaign": {
@@ -195,6 +203,10 @@ export const sqlTypes = {
     params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", outcome: "text", code: "text" },
     columns: { guard: "text?", run_id: "bigint?" },
   },
+  "put_conversations": {
+    params: { workspaceId: "bigint", groups: "boolean", retentionDays: "integer", media: "text", maxFileBytes: "bigint", maxStorageBytes: "bigint", holdNewChats: "boolean", since: "timestamptz" },
+    columns: { workspace_id: "bigint", groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz" },
+  },
   "queue_webhook_ping": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", createdAt: "timestamptz", body: "text" },
     columns: { answer: "text?" },
@@ -235,6 +247,22 @@ export const sqlTypes = {
     params: { number: "bigint", workspace: "bigint", target: "text", url: "text", createdAt: "timestamptz", eventId: "text", type: "text", body: "text" },
     columns: { answer: "void?" },
   },
+  "report_ended_pauses": {
+    params: { now: "timestamptz", eventIds: "text[]" },
+    columns: { answer: "integer?" },
+  },
+  "report_number": {
+    params: { number: "bigint", eventId: "text", type: "text", reason: "text", since: "timestamptz", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
+  "report_pause": {
+    params: { number: "bigint", eventId: "text", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
+  "report_status": {
+    params: { number: "bigint", before: "text", eventId: "text", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
   "reserve_media_file": {
     params: { workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz", limitBytes: "bigint" },
     columns: { id: "bigint?", used: "bigint" },
@@ -260,7 +288,7 @@ export const sqlTypes = {
     columns: { ids: "bigint[]", next_id: "bigint?", oldest_at: "timestamptz?" },
   },
   "set_number_status": {
-    params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
+    params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text", eventId: "text" },
     columns: { id: "bigint", workspace_id: "bigint", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", removed_at: "timestamptz?", mode: "text", callback_url: "text?", status_since: "timestamptz?", status_reason: "text?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?", erased_at: "timestamptz?" },
   },
   "settle_and_claim_deliveries": {
@@ -268,7 +296,7 @@ export const sqlTypes = {
     columns: { id: "bigint", lane_id: "bigint", workspace_id: "bigint", lease: "bigint", event_id: "text", body: "text", attempt: "integer", url: "text", secret_salt: "text?" },
   },
   "settle_attempts": {
-    params: { now: "timestamptz", lockTimeout: "text", numberId: "bigint[]", lease: "bigint[]", messageId: "bigint[]", again: "boolean[]", notBefore: "timestamptz[]", refusals: "integer[]", pauses: "integer[]", pauseReason: "text[]", pauseUntil: "timestamptz[]", noRoom: "integer[]", noRoomUntil: "timestamptz[]", interrupted: "integer[]", unfinished: "text[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]", endsTurn: "boolean[]" },
+    params: { now: "timestamptz", lockTimeout: "text", numberId: "bigint[]", lease: "bigint[]", messageId: "bigint[]", again: "boolean[]", notBefore: "timestamptz[]", refusals: "integer[]", pauses: "integer[]", pauseReason: "text[]", pauseUntil: "timestamptz[]", noRoom: "integer[]", noRoomUntil: "timestamptz[]", interrupted: "integer[]", unfinished: "text[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]", endsTurn: "boolean[]", pauseEventId: "text[]" },
     columns: { message_id: "bigint", queued: "boolean", next_id: "bigint?", lease_until: "timestamptz?", comes_again: "boolean" },
   },
   "stop_webhook_endpoints": {
@@ -382,6 +410,14 @@ export const sqlTypes = {
   "contact.delete": {
     params: { id: "bigint", workspaceId: "bigint" },
     columns: { id: "bigint" },
+  },
+  "conversation.get": {
+    params: { workspaceId: "bigint" },
+    columns: { groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz" },
+  },
+  "conversation.delete": {
+    params: { workspaceId: "bigint" },
+    columns: { workspace_id: "bigint" },
   },
   "delivery.settle": {
     params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", responseBody: "text[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]" },
@@ -740,8 +776,16 @@ export const sqlTypes = {
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.tick": {
-    params: { transportId: "text", numberId: "bigint", state: "text", now: "timestamptz", from: "text[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
+    params: { transportId: "text", numberId: "bigint", from: "text[]", announces: "boolean", state: "text", now: "timestamptz" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", announced: "boolean?" },
+  },
+  "message.earlyTicks": {
+    params: { limit: "bigint" },
+    columns: { number_id: "bigint", transport_id: "text", tick: "text?" },
+  },
+  "message.dueTestTicks": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { number_id: "bigint", transport_id: "text", tick: "text" },
   },
   "message.timeline": {
     params: { now: "timestamptz", mostAhead: "bigint", id: "bigint", workspaceId: "bigint" },
@@ -851,6 +895,10 @@ export const sqlTypes = {
     params: {},
     columns: { due: "timestamptz?" },
   },
+  "nextDue.pauses": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
   "nextDue.deliveries": {
     params: { saturated: "bigint[]" },
     columns: { due: "timestamptz?" },
@@ -941,7 +989,7 @@ export const sqlTypes = {
   },
   "outbox.read": {
     params: { after: "bigint", limit: "bigint" },
-    columns: { id: "bigint", event_id: "text", type: "text", workspace_id: "bigint", mode: "text", message_id: "bigint", created_at: "timestamptz", body: "text", reference: "text?" },
+    columns: { id: "bigint", event_id: "text", type: "text", workspace_id: "bigint", mode: "text", message_id: "bigint?", created_at: "timestamptz", body: "text", reference: "text?" },
   },
   "outbox.latest": {
     params: {},

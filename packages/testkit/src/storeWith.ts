@@ -18,6 +18,7 @@ const namespaces = [
   "numberChecks",
   "reminders",
   "campaigns",
+  "chats",
   "browserSessions",
   "news",
   "figures",

@@ -201,6 +201,7 @@ const noRules = new Set([
   "held_of",
   "held_of_campaigns",
   "if_ever",
+  "instant_text",
   "is_given_up",
   "is_held",
   "is_in_same_window",
@@ -216,10 +217,13 @@ const noRules = new Set([
   "next_linking",
   "next_number_checks",
   "next_orphaned",
+  "next_pauses",
   "next_reminders",
   "next_test_messages",
+  "pause_end",
   "pending_rows",
   "planned_time",
+  "reading_test_phones",
   "recipients_capped_until",
   "restricts",
   "row_code",
@@ -229,6 +233,7 @@ const noRules = new Set([
   "shown_message",
   "shown_phone",
   "subscribes",
+  "test_ticks",
 ])
 
 it.effect("every rule of rules.sql is in the table", () =>
@@ -254,6 +259,7 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["the span of figures", /^one\.hour (>=|<) (from|until)$/],
   ["which rows of a campaign are due", /^row\.sendAt <= now$/],
   ["which of them have expired", /^Infinity\) <= now$|(own|v_campaign)\.expires_at <= p_now$/],
+  ["which pauses have ended", /^l\) <= p_now$/],
   ["which messages were due at a look", /^message\.dueAt (<=|>) at$/],
   ["what has happened since a look", /^entry\.wokenAt >= now$/],
   ["until when an upload goes on", /upload(\.|_)until (<|>) (p_)?now$/],

@@ -289,8 +289,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/Numbers.ts",
-        'commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))',
-        "lanes.resume(found, now)",
+        'commitAndWake(resumed, wakeUp.wake("lanes"))',
+        "resumed",
       ),
     ],
   },
@@ -667,8 +667,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/numbers.ts",
-        "  tables.linkings.delete(lane.number.id)\n  setStatus(lane, change",
-        '  if (change.status === "disconnected") tables.linkings.delete(lane.number.id)\n  setStatus(lane, change',
+        "  tables.linkings.delete(lane.number.id)\n  const before",
+        '  if (change.status === "disconnected") tables.linkings.delete(lane.number.id)\n  const before',
       ),
     ],
   },
@@ -883,8 +883,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/messages.ts",
-        "const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))\n    if (row === undefined) return null\n    if (moved",
-        "const row = [...tables.messagesByTransportId.values()].find(({ message }) => message.transportId === transportId)\n    if (row === undefined) return null\n    if (moved",
+        "const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))\n    if (row === undefined) return null\n    if (row",
+        "const row = [...tables.messagesByTransportId.values()].find(({ message }) => message.transportId === transportId)\n    if (row === undefined) return null\n    if (row",
       ),
     ],
   },

@@ -19,7 +19,24 @@ export const scopes = [
   "contacts",
 ] as const
 
-export type Scope = (typeof scopes)[number]
+/** Behind the six, where conversations are on (contract: Scopes of conversations). */
+const chatScopes = ["chats:read", "chats:write"] as const
+
+/** All that a key may name. */
+export const allScopes = [...scopes, ...chatScopes] as const
+
+export type Scope = (typeof allScopes)[number]
+
+const isChatScope = (scope: Scope): boolean => (chatScopes as ReadonlyArray<Scope>).includes(scope)
+
+/** Whether any of them counts only while conversations are on. */
+export const namesChatScope = (granted: ReadonlyArray<Scope>): boolean => granted.some(isChatScope)
+
+/** The key while conversations are off: it shows and allows nothing of them. */
+export const withoutChatScopes = (key: ApiKey): ApiKey => ({
+  ...key,
+  scopes: key.scopes.filter((scope) => !isChatScope(scope)),
+})
 
 export interface ApiKey {
   readonly id: KeyId

@@ -89,6 +89,17 @@ const digits62 = (value: number, size: number): string => {
 export const eventId = (ids: typeof Ids.Service, now: number): EventId =>
   `evt_${digits62(now, 8)}${ids.alphanumeric(16)}` as EventId
 
+/** For the events of a change of a number, where conversations are on. */
+export interface NumberEventIds {
+  readonly status: EventId
+  readonly pause: EventId
+}
+
+export const numberEventIds = (ids: typeof Ids.Service, now: number): NumberEventIds => ({
+  status: eventId(ids, now),
+  pause: eventId(ids, now),
+})
+
 export const transportId = (ids: typeof Ids.Service): TransportId =>
   ids.hex(20).toUpperCase() as TransportId
 

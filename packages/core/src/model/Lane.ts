@@ -6,7 +6,7 @@
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
 import type { MessageChange } from "./MessageChange.ts"
-import type { MessageId, NumberId } from "./Ids.ts"
+import type { EventId, MessageId, NumberId, NumberEventIds } from "./Ids.ts"
 import type { LeaseClaim, Shares } from "./Bulkhead.ts"
 import { hasExpired } from "./Message.ts"
 import type { Message, QuotaLimit } from "./Message.ts"
@@ -367,7 +367,12 @@ export interface Aftermath {
   /** Nothing leaves the lane earlier; null: no wait. */
   readonly notBefore: number | null
   /** The number's consecutive failures and the pause they cause; null when unchanged. */
-  readonly breaker: { readonly strikes: ConsecutiveFailures; readonly pause: Pause | null } | null
+  readonly breaker: {
+    readonly strikes: ConsecutiveFailures
+    readonly pause: Pause | null
+    /** See `NumberStore.setStatus`. */
+    readonly events?: NumberEventIds
+  } | null
   /**
    * The disk had no room for the message's file, or did not give it, so the lane rests; null
    * otherwise. The rest ends when that message is cancelled or expires.
@@ -478,12 +483,29 @@ export interface LaneQueue {
   ): Effect.Effect<SettledLanes, StoreUnavailable>
   /**
    * Adds a pause to a lane (see `pausesAfter`). In-flight attempts continue. False when the
-   * number is unknown or removed.
+   * number is unknown or removed. `events`: see `NumberStore.setStatus`.
    */
-  pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
+  pause(
+    numberId: NumberId,
+    pause: Pause,
+    now: number,
+    events?: NumberEventIds,
+  ): Effect.Effect<boolean, StoreUnavailable>
   /**
    * Ends every pause of a lane, and reconnects its number if it was given up (see
    * `abandonedReasons`). False when the number is unknown or removed.
    */
-  resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  resume(
+    numberId: NumberId,
+    now: number,
+    events?: NumberEventIds,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Reports pauses that ended by themselves by `now`, the earliest first, where conversations are on:
+   * one for each id at most. Returns how many it reported.
+   */
+  reportEndedPauses(
+    now: number,
+    eventIds: ReadonlyArray<EventId>,
+  ): Effect.Effect<number, StoreUnavailable>
 }

@@ -7,7 +7,7 @@ import { Result } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
 import type { Callback } from "./MessageChange.ts"
-import type { Ids, LinkingId, NumberId, WorkspaceId } from "./Ids.ts"
+import type { Ids, LinkingId, NumberId, WorkspaceId, NumberEventIds } from "./Ids.ts"
 import type { LeaseClaim, Shares } from "./Bulkhead.ts"
 import { isLeased } from "./Lane.ts"
 import type { IdempotencyClaim } from "./Idempotency.ts"
@@ -302,6 +302,7 @@ export interface LinkingStore {
     phone: string,
     now: number,
     reports?: EndReports | null,
+    events?: NumberEventIds,
   ): Effect.Effect<SendingNumber | null, StoreUnavailable>
   /**
    * Ends the attempt, disconnects its number and restores the replaced phone; false when it
@@ -311,6 +312,7 @@ export interface LinkingStore {
     id: LinkingId,
     why: Abandoned,
     callback?: Callback | null,
+    events?: NumberEventIds,
   ): Effect.Effect<boolean, StoreUnavailable>
   /** Attempts past their end at `now`, the oldest end first. */
   lapsedLinkings(

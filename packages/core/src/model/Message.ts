@@ -5,7 +5,8 @@
  * stale.
  */
 import { Context } from "effect"
-import type { CampaignId, EventId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
+import type { MessageEventType } from "./Event.ts"
+import type { CampaignId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
 import { storedFileId } from "./Media.ts"
 import type { MediaLink, MediaReference, MediaType } from "./Media.ts"
 import type { Platform } from "./SendingNumber.ts"
@@ -100,16 +101,9 @@ export type Trigger =
   | "delivery_tick"
   | "read_tick"
 
-/** Event types that webhooks deliver (contract: Events). */
-export type MessageEventType =
-  | "message.sent"
-  | "message.failed"
-  | "message.cancelled"
-  | "message.expired"
-
 export interface Transition {
   readonly to: MessageState
-  /** Null: no event announces the change. */
+  /** Null: only `tickEvents` announces the change, where conversations are on. */
   readonly event: MessageEventType | null
   /** Whether the plan's allowance and the number's quota are refunded. */
   readonly givesBack: boolean
@@ -206,23 +200,6 @@ export const publicMedia = (
   const url = media.isMissing === true ? null : linked()
   return { mediaId, url, type: media.type ?? foundMediaType, fileName }
 }
-
-// Events. The commit that changes a message writes its event with a frozen body: every change is
-// announced, and every delivery attempt is identical.
-
-export interface MessageEvent {
-  readonly id: EventId
-  readonly type: MessageEventType
-  readonly workspaceId: WorkspaceId
-  readonly mode: Mode
-  readonly messageId: MessageId
-  readonly createdAt: number
-  /** The envelope's bytes, identical in every attempt (contract: Events). */
-  readonly body: string
-}
-
-/** The `ping` that tests a webhook endpoint (contract: Events). */
-export type PingEvent = Pick<MessageEvent, "id" | "createdAt" | "body">
 
 // The 24-hour quota of a number (contract: Quota). No 24-hour window may hold more than 1,000 live
 // messages, counted at their planned time; cancelled and expired ones do not count.

@@ -5,24 +5,31 @@
  * The one module of the core that makes JSON and forms in the contract's names: the commit of the
  * change writes the bodies of its event and callback, and every attempt signs the same bytes (contract: Events).
  */
+import { tickEvents, webhookEventTypes } from "./Event.ts"
+import type {
+  MessageEvent,
+  MessageEventType,
+  NumberEventType,
+  PingEvent,
+  ServiceEvent,
+  TickEventType,
+} from "./Event.ts"
 import type { EventId, MediaId, MessageId, WebhookId, WorkspaceId } from "./Ids.ts"
 import type { MediaLink, MediaType } from "./Media.ts"
 import { publicMedia, statusAt, transition } from "./Message.ts"
 import type {
   Message,
   MessageError,
-  MessageEvent,
-  MessageEventType,
   MessageState,
   MessageStatus,
-  PingEvent,
   PublicMedia,
+  Tick,
   Trigger,
 } from "./Message.ts"
-import type { SendingNumber } from "./SendingNumber.ts"
+import { getEnd, pausedUntil } from "./SendingNumber.ts"
+import type { ConnectionReason, NumberStatus, Pause, SendingNumber } from "./SendingNumber.ts"
 import type { Recipient } from "./Recipient.ts"
 import { formatInstant, instantOrNull } from "./Time.ts"
-import { webhookEventTypes } from "./WebhookEndpoint.ts"
 import type { DeliveryAttempt } from "./WebhookEndpoint.ts"
 
 // The public JSON of a message (contract: Messages): in events, and in the answers of HTTP.
@@ -103,7 +110,7 @@ export const messageJson = (message: Message, now: number, link: MediaLink): Mes
 /** The event of a message in its new state at `now`. */
 const messageEvent = (
   id: EventId,
-  type: MessageEventType,
+  type: MessageEventType | TickEventType,
   message: Message,
   now: number,
   link: MediaLink,
@@ -119,6 +126,85 @@ const messageEvent = (
     type,
     created_at: formatInstant(now),
     data: { message: messageJson(message, now, link) },
+  }),
+})
+
+/** The event of a tick, which has moved the message at `now`. */
+export const tickEvent = (
+  id: EventId,
+  tick: Tick,
+  message: Message,
+  now: number,
+  link: MediaLink,
+): MessageEvent => messageEvent(id, tickEvents[tick], message, now, link)
+
+/** A change of a number that others may hear of. */
+export interface NumberChangeReport {
+  readonly type: NumberEventType
+  readonly reason: ConnectionReason | null
+  /** When the new state began. */
+  readonly since: number
+}
+
+/** What is reported of a number's status, by that before it changed at `now`; undefined for
+ * nothing. */
+export const statusReport = (
+  before: NumberStatus,
+  status: NumberStatus,
+  reason: ConnectionReason | null,
+  now: number,
+): NumberChangeReport | undefined => {
+  if (status === before || status === "connecting") return undefined
+  return { type: `number.${status}`, reason: status === "connected" ? null : reason, since: now }
+}
+
+/**
+ * What is reported of a number's pause at `now`; undefined for nothing. `isReported`: the latest event told of its
+ * begin. A pause that takes over from one that has ended without an event goes on.
+ */
+export const pauseReport = (
+  isReported: boolean,
+  pause: Pause | null,
+  now: number,
+): NumberChangeReport | undefined => {
+  const isPaused = pausedUntil(pause, now) !== null
+  if (isPaused === isReported) return undefined
+  return isPaused
+    ? { type: "number.paused", reason: pause?.reason ?? null, since: now }
+    : {
+        type: "number.resumed",
+        reason: null,
+        since: pause === null ? now : Math.min(getEnd(pause), now),
+      }
+}
+
+/** The event of a number, as the change left it at `now` (contract: Events of conversations). */
+export const numberEvent = (
+  id: EventId,
+  { reason, since, type }: NumberChangeReport,
+  number: SendingNumber,
+  now: number,
+): ServiceEvent => ({
+  id,
+  type,
+  workspaceId: number.workspaceId,
+  mode: number.mode,
+  messageId: null,
+  createdAt: now,
+  body: JSON.stringify({
+    id,
+    type,
+    created_at: formatInstant(now),
+    data: {
+      number: {
+        id: number.id,
+        phone: number.phone,
+        platform: number.platform,
+        status: number.status,
+      },
+      reason,
+      since: formatInstant(since),
+    },
   }),
 })
 
@@ -175,6 +261,21 @@ export const reportedMessage = (body: string): ReportedMessage => {
     createdAt: Date.parse(created_at),
     sentAt: millisOrNull(sent_at),
   }
+}
+
+/** A number as its event tells of it. */
+export interface ReportedNumber {
+  readonly number: Pick<SendingNumber, "id" | "phone" | "platform" | "status">
+  readonly reason: ConnectionReason | null
+  readonly since: number
+}
+
+/** Reads the number back from the body of its event. */
+export const reportedNumber = (body: string): ReportedNumber => {
+  const { data } = JSON.parse(body) as {
+    readonly data: Omit<ReportedNumber, "since"> & { readonly since: string }
+  }
+  return { ...data, since: Date.parse(data.since) }
 }
 
 // Callbacks: form-encoded calls that report a message's outcome, or a number's connection, to the

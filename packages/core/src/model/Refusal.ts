@@ -202,6 +202,8 @@ const entries = {
   storage_full: entry(403, "The plan's media storage has no room for this file.", {
     details: ["used", "limit"],
   }),
+  // Conversations
+  conversations_not_enabled: entry(404, "Conversations are off in this workspace."),
   // Number checks
   number_not_connected: entry(422, "The number is not connected."),
   number_check_not_found: entry(404, "There is no such number check."),

@@ -4,7 +4,7 @@
  */
 import type { Brand, Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
-import type { NumberId } from "./Ids.ts"
+import type { NumberId, NumberEventIds } from "./Ids.ts"
 import type { ConnectionReason, NumberStatus, PauseReason, Platform } from "./SendingNumber.ts"
 
 /** Enough that ten workers differ by a few numbers in a hundred. */
@@ -258,6 +258,8 @@ export interface StoredSession {
 export interface LoggedIn {
   /** Digits with country code; null when the account does not reveal it. */
   readonly phone: string | null
+  /** See `NumberStore.setStatus`. */
+  readonly events?: NumberEventIds
 }
 
 /** Whether credentials were exchanged, or why not. */

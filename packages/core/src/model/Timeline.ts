@@ -4,7 +4,8 @@
  */
 import type { EventId, WebhookId } from "./Ids.ts"
 import type { UnfinishedAttempt } from "./Lane.ts"
-import type { MessageEventType, Message } from "./Message.ts"
+import type { MessageEventType } from "./Event.ts"
+import type { Message } from "./Message.ts"
 import { receiverUrlFor } from "./WebhookEndpoint.ts"
 import type { DeliveryError } from "./WebhookEndpoint.ts"
 import type { Role } from "./Workspace.ts"

@@ -10,10 +10,11 @@ import { outboundUrlMessage, parseOutboundUrl } from "./Egress.ts"
 import type { OutboundRule } from "./Egress.ts"
 import { problem, refuse } from "./Refusal.ts"
 import type { Problem, Refusal } from "./Refusal.ts"
+import { eventTypes, isConversationEvent, webhookEventTypes } from "./Event.ts"
+import type { EventType, ServiceEvent } from "./Event.ts"
 import { Ids } from "./Ids.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "./Ids.ts"
 import { memoize } from "./Bulkhead.ts"
-import type { MessageEvent, MessageEventType } from "./Message.ts"
 import { codePointLength, described, inputDecoder, textBetween } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
 import { Secrets } from "./Secrets.ts"
@@ -22,16 +23,8 @@ import type { Mode, Role } from "./Workspace.ts"
 /** Running endpoints per workspace, both modes together (contract: Webhook endpoints). */
 export const endpointLimit = 5
 
-/** Event types to subscribe to, in the order of answers (contract: Webhook endpoints). */
-export const webhookEventTypes = [
-  "message.sent",
-  "message.failed",
-  "message.cancelled",
-  "message.expired",
-] as const satisfies ReadonlyArray<MessageEventType>
-
 /** A test's `ping` reaches its endpoint whatever it subscribed to. */
-export type WebhookEventType = MessageEventType | "ping"
+export type WebhookEventType = EventType | "ping"
 
 export const disabledReasons = ["delivery_failures", "key_revoked"] as const
 
@@ -73,7 +66,7 @@ export interface DeliveryAttempt<Type extends string = WebhookEventType> {
  */
 export const isSubscribedTo = (
   endpoint: Pick<WebhookEndpoint, "workspaceId" | "mode" | "events" | "disabledReason">,
-  event: Pick<MessageEvent, "workspaceId" | "mode" | "type">,
+  event: Pick<ServiceEvent, "workspaceId" | "mode" | "type">,
 ): boolean =>
   endpoint.disabledReason === null &&
   endpoint.workspaceId === event.workspaceId &&
@@ -102,7 +95,7 @@ export const holdsAllEndpoints = (
  * ping is exempt, but only for its own endpoint.
  */
 export const canBeRedelivered = (
-  event: Pick<MessageEvent, "workspaceId" | "mode" | "type" | "createdAt">,
+  event: Pick<ServiceEvent, "workspaceId" | "mode" | "type" | "createdAt">,
   endpoint: Pick<WebhookEndpoint, "workspaceId" | "mode" | "events" | "createdAt">,
 ): boolean =>
   event.workspaceId === endpoint.workspaceId &&
@@ -170,7 +163,7 @@ export interface WebhookEndpoint {
   readonly keyId: KeyId | null
   readonly url: string
   readonly description: string
-  readonly events: ReadonlyArray<MessageEventType>
+  readonly events: ReadonlyArray<EventType>
   /** Derives its secret (`SigningSecrets`). */
   readonly secretSalt: string
   readonly secretLast4: string
@@ -202,21 +195,24 @@ export const maximumWebhookUrlLength = 500
 /** Members of `events`, duplicates included. */
 const maximumEvents = 100
 
-/** The body of POST /webhooks. */
-export const EndpointBody = Schema.Struct({
-  url: described(textBetween(0, maximumWebhookUrlLength), "Public `https://` address."),
-  events: described(
-    Schema.optionalKey(
-      Schema.Array(Schema.Literals(webhookEventTypes)).check(
-        Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event"), {
-          toJsonSchema: () => ({ minItems: 1, maxItems: maximumEvents }),
-        }),
+const bodyNaming = <const Types extends ReadonlyArray<EventType>>(types: Types) =>
+  Schema.Struct({
+    url: described(textBetween(0, maximumWebhookUrlLength), "Public `https://` address."),
+    events: described(
+      Schema.optionalKey(
+        Schema.Array(Schema.Literals(types)).check(
+          Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event"), {
+            toJsonSchema: () => ({ minItems: 1, maxItems: maximumEvents }),
+          }),
+        ),
       ),
+      "The four of messages when left out. The others need conversations.",
     ),
-    "All of them when left out.",
-  ),
-  description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
-}).annotate({ identifier: "CreateWebhook" })
+    description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
+  })
+
+/** The body of POST /webhooks. */
+export const EndpointBody = bodyNaming(eventTypes).annotate({ identifier: "CreateWebhook" })
 
 /** An endpoint to create. */
 export type CreateWebhook = CommandOf<typeof EndpointBody.Encoded>
@@ -224,15 +220,26 @@ export type CreateWebhook = CommandOf<typeof EndpointBody.Encoded>
 export interface EndpointRequest {
   readonly url: string
   /** In the given order, without duplicates. */
-  readonly events: ReadonlyArray<MessageEventType>
+  readonly events: ReadonlyArray<EventType>
   readonly description: string
 }
 
+const changeNaming = <const Types extends ReadonlyArray<EventType>>(types: Types) => {
+  const { fields } = bodyNaming(types)
+  return Schema.Struct({ ...fields, url: Schema.optionalKey(fields.url) })
+}
+
 /** The body of PATCH /workspaces/{id}/webhooks/{webhook_id}. */
-export const EndpointChangeBody = Schema.Struct({
-  ...EndpointBody.fields,
-  url: Schema.optionalKey(EndpointBody.fields.url),
-}).annotate({ identifier: "ChangeWebhook", description: "Only the fields to change." })
+export const EndpointChangeBody = changeNaming(eventTypes).annotate({
+  identifier: "ChangeWebhook",
+  description: "Only the fields to change.",
+})
+
+/** Whether input names an event type that exists only while conversations are on. */
+export const namesConversationEvent = (command: unknown): boolean => {
+  const events = (command as { readonly events?: unknown } | null | undefined)?.events
+  return Array.isArray(events) && events.some(isConversationEvent)
+}
 
 /** Changes to an endpoint. */
 export type ChangeWebhook = CommandOf<typeof EndpointChangeBody.Encoded>
@@ -267,24 +274,30 @@ export const namesPrivateTargets = (refusal: Refusal, url: unknown): Refusal =>
 
 /**
  * The parser under a rule for outgoing links. Input is checked whatever its static type. Build
- * once, reuse.
+ * once, reuse. `hasConversations`: whether the workspace has them.
  */
 export const endpointRequestParser = (
   rule: OutboundRule,
 ): ((
   command: unknown,
+  hasConversations: boolean,
 ) => Result.Result<EndpointRequest, Refusal<"validation_failed" | "invalid_webhook_url">>) => {
-  const decode = inputDecoder(EndpointBody, {
+  const options = {
     codes: ["invalid_webhook_url"],
     across: urlProblems(rule),
     lists: { events: { most: maximumEvents } },
-  })
-  return (command) =>
-    Result.map(decode(command), ({ url, events, description }) => ({
-      url,
-      events: [...new Set(events ?? webhookEventTypes)],
-      description: description ?? "",
-    }))
+  } as const
+  const decodeFour = inputDecoder(bodyNaming(webhookEventTypes), options)
+  const decodeAll = inputDecoder(EndpointBody, options)
+  return (command, hasConversations) =>
+    Result.map(
+      (hasConversations ? decodeAll : decodeFour)(command),
+      ({ url, events, description }) => ({
+        url,
+        events: [...new Set(events ?? webhookEventTypes)],
+        description: description ?? "",
+      }),
+    )
 }
 
 /** As `endpointRequestParser`, of the given fields alone. */
@@ -292,14 +305,17 @@ export const endpointChangeParser = (
   rule: OutboundRule,
 ): ((
   command: unknown,
+  hasConversations: boolean,
 ) => Result.Result<EndpointChange, Refusal<"validation_failed" | "invalid_webhook_url">>) => {
-  const decode = inputDecoder(EndpointChangeBody, {
+  const options = {
     codes: ["invalid_webhook_url"],
     across: urlProblems(rule),
     lists: { events: { most: maximumEvents } },
-  })
-  return (command) =>
-    Result.map(decode(command), ({ events, ...change }) => ({
+  } as const
+  const decodeFour = inputDecoder(changeNaming(webhookEventTypes), options)
+  const decodeAll = inputDecoder(EndpointChangeBody, options)
+  return (command, hasConversations) =>
+    Result.map((hasConversations ? decodeAll : decodeFour)(command), ({ events, ...change }) => ({
       ...change,
       ...(events === undefined ? {} : { events: [...new Set(events)] }),
     }))

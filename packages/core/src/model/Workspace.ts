@@ -129,6 +129,7 @@ export type Duty =
   | "webhooks"
   | "reminders"
   | "messages"
+  | "conversations"
 
 const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   reading: ["owner", "administrator", "member"],
@@ -141,6 +142,7 @@ const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   webhooks: ["owner", "administrator"],
   reminders: ["owner", "administrator"],
   messages: ["owner", "administrator", "member"],
+  conversations: ["owner", "administrator"],
 }
 
 export const may = (role: Role, duty: Duty): boolean => allowed[duty].includes(role)

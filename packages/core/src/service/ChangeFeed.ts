@@ -137,7 +137,7 @@ const readEvents = Effect.fnUntraced(function* readEvents(feed: FeedState) {
     const events = yield* feed.outbox.readEvents(feed.position ?? 0, batch)
     for (const { id, messageId, workspaceId } of events) {
       for (const viewer of feed.viewed.get(workspaceId)?.viewers ?? []) {
-        viewer.note("messages", [messageId])
+        if (messageId !== null) viewer.note("messages", [messageId])
       }
       feed.position = id
     }

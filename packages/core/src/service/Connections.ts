@@ -6,7 +6,7 @@ import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { CallbackUrls } from "./CallbackSettings.ts"
 import { problem, refuse } from "../model/Refusal.ts"
 import type { Failure, Problem, Refusal, StoreUnavailable } from "../model/Refusal.ts"
-import { Ids, linkingId, eventId } from "../model/Ids.ts"
+import { Ids, linkingId, eventId, numberEventIds } from "../model/Ids.ts"
 import type { NumberId, LinkingId } from "../model/Ids.ts"
 import { mayUse, authorize } from "../model/Auth.ts"
 import type { AuthorizationCode, ApiKey, Caller, Authorized } from "../model/Auth.ts"
@@ -481,6 +481,7 @@ const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: Linkin
 export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
   const store = (yield* Store).numbers
   const callbacks = yield* makeConnectionCallbacks
+  const ids = yield* Ids
   const wakeUp = yield* WakeUp
 
   return {
@@ -509,7 +510,7 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
     ) {
       const now = yield* Clock.currentTimeMillis
       const reports = yield* callbacks.ofEnd(attempt.numberId, phone)
-      const number = yield* store.linked(attempt.id, phone, now, reports)
+      const number = yield* store.linked(attempt.id, phone, now, reports, numberEventIds(ids, now))
       if (number === null) return null
       if (number.status === "connected") {
         yield* Effect.logInfo("number linked")
@@ -525,7 +526,12 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
       const at = yield* Clock.currentTimeMillis
       // Transports may give other reasons, for people: they are logged, not stored.
       const storedReason = connectionReasons.find((one) => one === reason) ?? "not_linked"
-      const ended = yield* store.abandonLinking(attempt.id, { at, reason: storedReason }, callback)
+      const ended = yield* store.abandonLinking(
+        attempt.id,
+        { at, reason: storedReason },
+        callback,
+        numberEventIds(ids, at),
+      )
       if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
       return ended
     }, annotated),

@@ -14,7 +14,10 @@ import {
   keyLimit,
   makeKeyV1,
   makeKeyV2,
+  allScopes,
+  namesChatScope,
   scopes,
+  withoutChatScopes,
   minuteStart,
   wrongKeysPerMinute,
   dayStart,
@@ -27,10 +30,11 @@ import {
   Caller,
   rateRefusalV1,
 } from "../model/Auth.ts"
-import type { KeyStore, ApiKey, KeyCaller, RateState, Admitted } from "../model/Auth.ts"
+import type { KeyStore, ApiKey, KeyCaller, RateState, Admitted, Scope } from "../model/Auth.ts"
 import { hashSecret, sameSecret } from "../model/Secrets.ts"
 import { may, requireRole, refusalV1, refusalV2, workspaceOfClient } from "../model/Workspace.ts"
 import type { Role, WorkspaceRefusal } from "../model/Workspace.ts"
+import { makeConversationCheck } from "./Conversations.ts"
 import { Workspaces } from "./Workspaces.ts"
 import ipaddr from "ipaddr.js"
 import { sharedLimits } from "../model/Bulkhead.ts"
@@ -54,45 +58,48 @@ const KeyV1Body = Schema.Struct({ version: Schema.Literal(1) }).annotate({
   identifier: "CreateKeyV1",
 })
 
-const KeyV2Body = Schema.Struct({
-  version: Schema.Literal(2),
-  name: described(nameUpTo(50), "Not blank."),
-  mode: described(
-    Schema.optionalKey(Schema.Literals(["live", "test"])),
-    "A test key validates everything and sends nothing.",
-    { default: "live" },
-  ),
-  scopes: described(
-    Schema.optionalKey(
-      Schema.Union([
-        Schema.Literal("all"),
-        Schema.Array(Schema.Literals(scopes)).check(
-          notEmpty("must name a scope"),
-          Schema.isMaxLength(maximumScopes),
-        ),
-      ]),
+const keyNaming = <const Scopes extends ReadonlyArray<Scope>>(granted: Scopes) =>
+  Schema.Struct({
+    version: Schema.Literal(2),
+    name: described(nameUpTo(50), "Not blank."),
+    mode: described(
+      Schema.optionalKey(Schema.Literals(["live", "test"])),
+      "A test key validates everything and sends nothing.",
+      { default: "live" },
     ),
-    "What the key may do.",
-    { default: "all" },
-  ),
-  numberIds: described(
-    Schema.optionalKey(
-      Schema.NullOr(
-        Schema.Array(Schema.Int).check(
-          notEmpty("must name a number"),
-          Schema.isMaxLength(maximumNumbers),
+    scopes: described(
+      Schema.optionalKey(
+        Schema.Union([
+          Schema.Literal("all"),
+          Schema.Array(Schema.Literals(granted)).check(
+            notEmpty("must name a scope"),
+            Schema.isMaxLength(maximumScopes),
+          ),
+        ]),
+      ),
+      "What the key may do.",
+      { default: "all" },
+    ),
+    numberIds: described(
+      Schema.optionalKey(
+        Schema.NullOr(
+          Schema.Array(Schema.Int).check(
+            notEmpty("must name a number"),
+            Schema.isMaxLength(maximumNumbers),
+          ),
         ),
       ),
+      "The only numbers that the key may use; null for all, later ones included.",
+      { default: null },
     ),
-    "The only numbers that the key may use; null for all, later ones included.",
-    { default: null },
-  ),
-  expiresIn: described(
-    Schema.optionalKey(Schema.NullOr(Schema.Literals(["30d", "90d", "1y"]))),
-    "30, 90 or 365 days; null for never.",
-    { default: null },
-  ),
-}).annotate({ identifier: "CreateKeyV2" })
+    expiresIn: described(
+      Schema.optionalKey(Schema.NullOr(Schema.Literals(["30d", "90d", "1y"]))),
+      "30, 90 or 365 days; null for never.",
+      { default: null },
+    ),
+  })
+
+const KeyV2Body = keyNaming(allScopes).annotate({ identifier: "CreateKeyV2" })
 
 /** For the API document; each version's decoder reports problems. */
 export const KeyBody = Schema.Union([KeyV1Body, KeyV2Body]).annotate({
@@ -101,9 +108,11 @@ export const KeyBody = Schema.Union([KeyV1Body, KeyV2Body]).annotate({
 })
 
 const decodeV1 = inputDecoder(KeyV1Body)
-const decodeV2 = inputDecoder(KeyV2Body, {
+const listsOfKey = {
   lists: { scopes: { most: maximumScopes }, numberIds: { most: maximumNumbers } },
-})
+}
+const decodeV2 = inputDecoder(keyNaming(scopes), listsOfKey)
+const decodeWithChats = inputDecoder(KeyV2Body, listsOfKey)
 
 /** A key to create. */
 export type CreateKey = CommandOf<typeof KeyBody.Encoded>
@@ -120,6 +129,7 @@ interface KeyWork {
   readonly store: KeyStore
   readonly numbers: NumberStore
   readonly ids: Ids["Service"]
+  readonly hasConversations: Effect.Success<typeof makeConversationCheck>
 }
 
 type KeyToMake = Omit<ApiKey, "id" | "last4" | "lastUsedAt" | "lastUsedIp" | "revokedAt">
@@ -132,8 +142,9 @@ const createV2 = Effect.fnUntraced(function* createV2(
   workspaceId: WorkspaceId,
   command: CreateKey,
 ) {
-  const { ids, numbers } = keys
-  const input = yield* Effect.fromResult(decodeV2(command))
+  const { hasConversations, ids, numbers } = keys
+  const hears = yield* hasConversations(true, workspaceId)
+  const input = yield* Effect.fromResult((hears ? decodeWithChats : decodeV2)(command))
   const mode = input.mode ?? "live"
   const numberIds = input.numberIds == null ? null : [...new Set(input.numberIds)]
   for (const id of numberIds ?? []) {
@@ -150,7 +161,9 @@ const createV2 = Effect.fnUntraced(function* createV2(
     version: 2,
     name: input.name,
     mode,
-    scopes: scopes.filter((scope) => chosen === "all" || chosen.includes(scope)),
+    scopes: (hears ? allScopes : scopes).filter(
+      (scope) => chosen === "all" || (chosen as ReadonlyArray<Scope>).includes(scope),
+    ),
     numberIds: numberIds as ReadonlyArray<NumberId> | null,
     expiresAt: input.expiresIn == null ? null : now + lifetimes[input.expiresIn],
     createdAt: now,
@@ -231,7 +244,22 @@ export class Keys extends Context.Service<
     Effect.gen(function* make() {
       const store = (yield* Store).workspaces
       const workspaces = yield* Workspaces
-      const keys: KeyWork = { store, numbers: (yield* Store).numbers, ids: yield* Ids }
+      const hasConversations = yield* makeConversationCheck
+      const keys: KeyWork = {
+        store,
+        numbers: (yield* Store).numbers,
+        ids: yield* Ids,
+        hasConversations,
+      }
+      /** As the workspace's keys show their scopes at present. */
+      const withPresentScopes = Effect.fnUntraced(function* withPresentScopes(
+        all: ReadonlyArray<ApiKey>,
+        workspaceId: WorkspaceId,
+      ) {
+        const matters = all.some((key) => namesChatScope(key.scopes))
+        if (!matters || (yield* hasConversations(true, workspaceId))) return all
+        return all.map(withoutChatScopes)
+      })
 
       return Keys.of({
         create: Effect.fn("Keys.create")(function* create(role, id, command) {
@@ -242,7 +270,8 @@ export class Keys extends Context.Service<
         list: Effect.fn("Keys.list")(function* list(role, id) {
           const workspace = yield* workspaces.within(role, id, "keys_v1")
           const visible = (key: ApiKey) => key.version === 1 || may(role, "keys_v2")
-          return (yield* store.listKeys(workspace.id)).filter(visible)
+          const all = yield* withPresentScopes(yield* store.listKeys(workspace.id), workspace.id)
+          return all.filter(visible)
         }),
         revoke: Effect.fn("Keys.revoke")(function* revoke(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "keys_v1")
@@ -364,6 +393,7 @@ interface AdmittedCaller {
 interface KeyGuard {
   readonly store: KeyStore
   readonly wrongKeys: ReturnType<typeof makeWrongKeys>
+  readonly hasConversations: Effect.Success<typeof makeConversationCheck>
 }
 
 /** Counts a never issued credential, and refuses with `refusal` or the guard's. */
@@ -440,7 +470,9 @@ const admitV2 = Effect.fnUntraced(function* admitV2(
   counted?.(rate)
   const over = rateRefusal(rate)
   if (over !== undefined) return yield* over
-  return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
+  const { key, workspace } = admitted
+  const isShort = namesChatScope(key.scopes) && !(yield* guard.hasConversations(true, workspace.id))
+  return { caller: Caller.ofKey(isShort ? withoutChatScopes(key) : key, workspace), rate }
 })
 
 const notVersion1 = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
@@ -592,7 +624,11 @@ export class Admission extends Context.Service<
     Effect.gen(function* make() {
       const store = (yield* Store).workspaces
       const wrongKeys = makeWrongKeys()
-      const guard: KeyGuard = { store, wrongKeys }
+      const guard: KeyGuard = {
+        store,
+        wrongKeys,
+        hasConversations: yield* makeConversationCheck,
+      }
 
       return Admission.of({
         admitV2: Effect.fn("Admission.admitV2")((authorization, clientAddress, counted) =>

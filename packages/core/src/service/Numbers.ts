@@ -2,6 +2,7 @@
 import { Clock, Context, Effect, Layer, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { problem, refuse } from "../model/Refusal.ts"
 import type { Code, Failure, Problem, Refusal, StoreUnavailable } from "../model/Refusal.ts"
+import { Ids, numberEventIds } from "../model/Ids.ts"
 import type { NumberId, WorkspaceId } from "../model/Ids.ts"
 import { dailyQuota, DailyQuota } from "../model/Message.ts"
 import type { QuotaLimit } from "../model/Message.ts"
@@ -256,6 +257,7 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
 
   const wakeUp = yield* WakeUp
   const callbacks = yield* makeConnectionCallbacks
+  const ids = yield* Ids
 
   return Effect.fn("Numbers.connectionChanged")(function* (
     id: NumberId,
@@ -265,9 +267,10 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
   ) {
     const now = yield* Clock.currentTimeMillis
     const pause = pauseFor(reason)
-    if (pause !== null) yield* lanes.pause(id, pause, now)
+    const events = numberEventIds(ids, now)
+    if (pause !== null) yield* lanes.pause(id, pause, now, events)
     const callback = yield* callbacks.of(id, status, phone)
-    const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
+    const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason, events)
     if (status === "disconnected") {
       const number = yield* commitAndWake(noted, wakeUp.wake("campaigns"))
       if (number !== null && reason === "logged_out") {
@@ -635,7 +638,7 @@ export class NumberOperations extends Context.Service<
     Effect.gen(function* make() {
       const numbers = yield* Numbers
       const { queue: lanes, sessions } = yield* Store
-
+      const ids = yield* Ids
       const wakeUp = yield* WakeUp
       const operations: Operations = {
         store: (yield* Store).numbers,
@@ -662,8 +665,9 @@ export class NumberOperations extends Context.Service<
             return yield* refuse("time_in_past", { field: "until" })
           }
           // The new pause may end before the one that it replaces.
+          const paused = { until: until?.millis ?? null, reason: "paused" } as const
           yield* commitAndWake(
-            lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now),
+            lanes.pause(found, paused, now, numberEventIds(ids, now)),
             wakeUp.wake("lanes"),
           )
           yield* logThrottled("number paused", {
@@ -676,7 +680,8 @@ export class NumberOperations extends Context.Service<
         resume: Effect.fn("NumberOperations.resume")(function* resume(role, workspaceId, id) {
           const { id: found } = (yield* readFacts(operations, [role, workspaceId, id])).number
           const now = yield* Clock.currentTimeMillis
-          yield* commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))
+          const resumed = lanes.resume(found, now, numberEventIds(ids, now))
+          yield* commitAndWake(resumed, wakeUp.wake("lanes"))
           yield* logThrottled("number resumed", { number: found })
           return yield* connection(operations, role, workspaceId, found)
         }),

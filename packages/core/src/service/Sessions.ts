@@ -16,6 +16,7 @@
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
+import { Ids, numberEventIds } from "../model/Ids.ts"
 import type { NumberId } from "../model/Ids.ts"
 import { Secrets } from "../model/Secrets.ts"
 import type { CannotOpen } from "../model/Secrets.ts"
@@ -37,6 +38,7 @@ interface Vault {
   readonly store: SessionStore
   readonly secrets: Secrets["Service"]
   readonly ownership: NumberOwnership["Service"]
+  readonly ids: Ids["Service"]
   /** One for each live number. */
   readonly semaphores: Map<NumberId, Semaphore.Semaphore>
 }
@@ -89,19 +91,20 @@ const exchange = (
   account: LoggedIn | null,
 ) =>
   Effect.gen(function* replaceRead() {
-    const { secrets, store } = vault
+    const { ids, secrets, store } = vault
     const sealed = yield* store.credentials(numberId)
     const context = credentialsContext(numberId)
     const opened = sealed === null ? null : Result.getOrNull(secrets.open(context, sealed))
     if (opened === credentials) return true
     if (opened !== before) return false
+    const now = yield* Clock.currentTimeMillis
     return yield* store.exchange(
       numberId,
       sealed,
       credentials === null ? null : secrets.seal(context, credentials),
       sealedKeys(vault, numberId, keys),
-      yield* Clock.currentTimeMillis,
-      account,
+      now,
+      account && { ...account, events: numberEventIds(ids, now) },
     )
   }).pipe(Effect.uninterruptible, (work) => behindWrites(vault, numberId, work))
 
@@ -140,7 +143,13 @@ export class SessionVault extends Context.Service<
       const store = (yield* Store).sessions
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
-      const vault: Vault = { store, secrets, ownership, semaphores: new Map() }
+      const vault: Vault = {
+        store,
+        secrets,
+        ownership,
+        ids: yield* Ids,
+        semaphores: new Map(),
+      }
       return SessionVault.of({
         list: store.list,
         credentials: Effect.fnUntraced(function* credentials(numberId) {

@@ -3,6 +3,7 @@
  * them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { eventTypes, isConversationEvent, webhookEventTypes } from "../model/Event.ts"
 import { pingEvent } from "../model/MessageChange.ts"
 import type { CallbackAttempt } from "../model/MessageChange.ts"
 import { Egress, OutboundRule } from "../model/Egress.ts"
@@ -38,14 +39,15 @@ import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model
 import { makeIdempotent } from "./makeIdempotent.ts"
 import type { Repeatable } from "./makeIdempotent.ts"
 import type { Role } from "../model/Workspace.ts"
+import { makeConversationCheck } from "./Conversations.ts"
 import { Workspaces } from "./Workspaces.ts"
 import {
   endpointAsCreated,
   endpointChangeParser,
   endpointLimit,
   endpointRequestParser,
+  namesConversationEvent,
   SigningSecrets,
-  webhookEventTypes,
 } from "../model/WebhookEndpoint.ts"
 import type {
   ChangeWebhook,
@@ -108,16 +110,17 @@ const FailedInput = decoded(FailedText, (text: string) =>
   text === "true" ? (true as const) : refusedFor("must be true"),
 )
 
-const loggedTypes = [...webhookEventTypes, "ping"] as const
+const deliveriesNaming = <const Types extends ReadonlyArray<WebhookEventType>>(types: Types) =>
+  Schema.Struct({
+    type: Schema.optionalKey(namesInput(types)),
+    failed: Schema.optionalKey(FailedInput),
+    since: Schema.optionalKey(instantParameter("Attempted then or later.")),
+    until: Schema.optionalKey(instantParameter("Attempted before.")),
+    ...pageFields,
+  })
 
 /** The query parameters of GET …/webhooks/{webhook_id}/deliveries. */
-export const DeliveriesQuery = Schema.Struct({
-  type: Schema.optionalKey(namesInput(loggedTypes)),
-  failed: Schema.optionalKey(FailedInput),
-  since: Schema.optionalKey(instantParameter("Attempted then or later.")),
-  until: Schema.optionalKey(instantParameter("Attempted before.")),
-  ...pageFields,
-})
+export const DeliveriesQuery = deliveriesNaming([...eventTypes, "ping"])
 
 export interface ListDeliveries extends ListPage {
   readonly type?: WebhookEventType | ReadonlyArray<WebhookEventType> | undefined
@@ -127,7 +130,10 @@ export interface ListDeliveries extends ListPage {
   readonly until?: Moment | undefined
 }
 
-const decodeDeliveries = queryDecoder(DeliveriesQuery, ["invalid_datetime"])
+const decodeDeliveries = queryDecoder(deliveriesNaming([...webhookEventTypes, "ping"]), [
+  "invalid_datetime",
+])
+const decodeAllDeliveries = queryDecoder(DeliveriesQuery, ["invalid_datetime"])
 
 /** A new endpoint with its secret, which only this answer shows. */
 export type EndpointWithSecret = WebhookEndpoint & { readonly secret: string }
@@ -251,11 +257,13 @@ export class Webhooks extends Context.Service<
       const idempotent = yield* makeIdempotent
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
+      const hasConversations = yield* makeConversationCheck
 
       return Webhooks.of({
         create: Effect.fn("Webhooks.create")(function* create(input, command, idempotency) {
           const caller = yield* authorize(input, "createWebhook")
-          const request = yield* Effect.fromResult(parse(command))
+          const hears = yield* hasConversations(namesConversationEvent(command), caller.workspaceId)
+          const request = yield* Effect.fromResult(parse(command, hears))
           return yield* idempotent.run(caller, idempotency, {
             work: (claim) => insert(creating, caller, request, claim),
             again: ([id]) =>
@@ -314,6 +322,7 @@ interface EndpointOperations {
   readonly wakeUp: typeof WakeUp.Service
   readonly egress: typeof Egress.Service
   readonly parseChange: ReturnType<typeof endpointChangeParser>
+  readonly hasConversations: Effect.Success<typeof makeConversationCheck>
 }
 
 interface FoundEndpoint {
@@ -344,6 +353,17 @@ const endpointIn = Effect.fnUntraced(function* endpointIn(
   return { endpoint, scope }
 })
 
+/** Types that need conversations are unknown without them. */
+const parseDeliveries = Effect.fnUntraced(function* parseDeliveries(
+  { hasConversations }: EndpointOperations,
+  workspaceId: WorkspaceId | undefined,
+  query: ListDeliveries,
+) {
+  const matters = [query.type].flat().some(isConversationEvent)
+  const hears = workspaceId !== undefined && (yield* hasConversations(matters, workspaceId))
+  return yield* Effect.fromResult((hears ? decodeAllDeliveries : decodeDeliveries)(query))
+})
+
 const listDeliveries = Effect.fnUntraced(function* listDeliveries(
   { cursors, store }: EndpointOperations,
   { id }: WebhookEndpoint,
@@ -361,11 +381,12 @@ const listDeliveries = Effect.fnUntraced(function* listDeliveries(
 })
 
 const changeEndpoint = Effect.fnUntraced(function* changeEndpoint(
-  { egress, parseChange, store }: EndpointOperations,
+  { egress, hasConversations, parseChange, store }: EndpointOperations,
   { endpoint, scope }: FoundEndpoint,
   command: ChangeWebhook,
 ) {
-  const change = yield* Effect.fromResult(parseChange(command))
+  const hears = yield* hasConversations(namesConversationEvent(command), scope.workspaceId)
+  const change = yield* Effect.fromResult(parseChange(command, hears))
   const { url } = change
   if (url !== undefined && !(yield* egress.allows(url, scope.workspaceId))) {
     return yield* refuse("invalid_webhook_url", { field: "url" })
@@ -512,6 +533,7 @@ export class WebhookOperations extends Context.Service<
         wakeUp: yield* WakeUp,
         egress: yield* Egress,
         parseChange: endpointChangeParser(yield* OutboundRule),
+        hasConversations: yield* makeConversationCheck,
       }
 
       return WebhookOperations.of({
@@ -520,7 +542,7 @@ export class WebhookOperations extends Context.Service<
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
           function* deliveries(role, workspaceId, id, query) {
-            const request = yield* Effect.fromResult(decodeDeliveries(query))
+            const request = yield* parseDeliveries(work, workspaceId, query)
             const { endpoint } = yield* endpointIn(work, role, workspaceId, id, "reading")
             return yield* listDeliveries(work, endpoint, request)
           },

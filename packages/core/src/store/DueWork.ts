@@ -23,6 +23,7 @@ export const kindsOfWork = [
   "linking",
   "reminders",
   "campaigns",
+  "pauses",
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
@@ -77,7 +78,7 @@ export interface DueWork {
    * - lanes: free ones when next due, resting ones (send cap, flood wait) at the end of their rest,
    *   claimed ones at the end of their lease; those of disconnected numbers or disabled workspaces
    *   never, except messages in flight.
-   * - test messages: when due; those of disabled workspaces never.
+   * - test messages: when due; those of disabled workspaces never. Also their ticks (see `dueTestTicks`).
    * - orphaned messages: always due.
    * - deliveries: in-flight ones at the end of their lease; those that cannot be claimed before
    *   then never.
@@ -86,6 +87,7 @@ export interface DueWork {
    * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
    *   they link themselves; unclaimed live ones when they were requested.
    * - campaigns: when `CampaignStore.due` would list them.
+   * - pauses: when one ends by itself whose begin was reported (see `pauseReport`).
    *
    * `saturated`: workspaces at their concurrency limit. Of their lanes and number checks only the
    * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks

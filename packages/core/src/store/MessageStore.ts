@@ -12,6 +12,7 @@ import type {
 } from "../model/accept.ts"
 import type { CallerScope } from "../model/Auth.ts"
 import type { IdempotencyClaim } from "../model/Idempotency.ts"
+import type { MessageEvent } from "../model/Event.ts"
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../model/Ids.ts"
 import type {
   Message,
@@ -94,6 +95,13 @@ export interface TimelineQuery {
   readonly mostAhead: number
 }
 
+/** A tick that a message is to get. */
+export interface AwaitedTick {
+  readonly numberId: NumberId
+  readonly transportId: TransportId
+  readonly tick: Tick
+}
+
 export interface MessageStore {
   /** One round trip: claims the `Idempotency-Key`, if any, and reads all facts. */
   loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
@@ -170,14 +178,24 @@ export interface MessageStore {
   orphaned(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
   /**
    * Applies a tick to the number's message, if its state allows it (see `movedByTick`), with the
-   * time. Returns the message afterwards; null when the number has none with that id.
+   * time, and with the event that `toEvent` makes of the moved message where conversations are on.
+   * Of a message that waits it is kept (see `earlyTicks`). Returns the message afterwards; null when
+   * the number has none with that id.
    */
   tick(
     numberId: NumberId,
     transportId: TransportId,
     tick: Tick,
     now: number,
+    toEvent?: (moved: Message) => MessageEvent,
   ): Effect.Effect<Message | null, StoreUnavailable>
+  /** Ticks that came before their message was known to have left, which it has by now. */
+  earlyTicks(limit: number): Effect.Effect<ReadonlyArray<AwaitedTick>, StoreUnavailable>
+  /** Those of test messages that are due where conversations are on (see `nextTestTick`). */
+  dueTestTicks(
+    now: number,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<AwaitedTick>, StoreUnavailable>
   /** Of either mode; null when the workspace has no such message. */
   timeline(query: TimelineQuery): Effect.Effect<TimelineFacts | null, StoreUnavailable>
   /** The number's message with that transport id; null when it has none. */

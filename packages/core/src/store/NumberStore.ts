@@ -2,7 +2,7 @@
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { Callback } from "../model/MessageChange.ts"
-import type { NumberId, WorkspaceId } from "../model/Ids.ts"
+import type { NumberEventIds, NumberId, WorkspaceId } from "../model/Ids.ts"
 import type { ExactQuota, QuotaLimit } from "../model/Message.ts"
 import { stoppedUntil } from "../model/Lane.ts"
 import type { Pacing } from "../model/Pacing.ts"
@@ -297,7 +297,8 @@ export interface NumberStore {
    * Sets the status and makes the lane claimable or not, in one commit. An undefined `phone`
    * keeps the stored one. Any status but `connecting` ends a linking attempt. The callback is
    * written if the status changes and the number still reports there. `reason` says why it
-   * disconnected. Null when unknown or removed.
+   * disconnected. `events`: ids of what is reported where conversations are on (see `statusReport`,
+   * `pauseReport`). Null when unknown or removed.
    */
   setStatus(
     id: NumberId,
@@ -306,6 +307,7 @@ export interface NumberStore {
     now: number,
     callback?: Callback | null,
     reason?: ConnectionReason | null,
+    events?: NumberEventIds,
   ): Effect.Effect<SendingNumber | null, StoreUnavailable>
   /**
    * Removes the number and closes its lane. Its waiting messages become orphaned, and a linking

@@ -15,6 +15,7 @@
 import { Context } from "effect"
 import type { BrowserSessionStore } from "./BrowserSessionStore.ts"
 import type { CampaignStore } from "./CampaignStore.ts"
+import type { ChatStore } from "./ChatStore.ts"
 import type { SubscriptionStore } from "./SubscriptionStore.ts"
 import type { KeyStore } from "../model/Auth.ts"
 import type { MediaStore } from "../model/Media.ts"
@@ -60,6 +61,8 @@ export class Store
       readonly numberChecks: NumberCheckStore
       readonly reminders: ReminderStore
       readonly campaigns: CampaignStore
+      /** Conversations: what a workspace hears, and under which settings. */
+      readonly chats: ChatStore
       /** Signed-in browsers of the dashboard, and the links that sign one in. */
       readonly browserSessions: BrowserSessionStore
       /** What open pages are told of. */

@@ -9,7 +9,7 @@ import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { CallbackAttempt } from "../model/MessageChange.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../model/Ids.ts"
 import type { LeaseClaim, Shares } from "../model/Bulkhead.ts"
-import type { PingEvent, MessageEvent } from "../model/Message.ts"
+import type { PingEvent, ServiceEvent } from "../model/Event.ts"
 import type { IdempotencyClaim } from "../model/Idempotency.ts"
 import type { PageOf, PageQuery } from "../model/Page.ts"
 import type { Mode } from "../model/Workspace.ts"
@@ -273,7 +273,7 @@ export interface DeliveryQueue {
 /** How long events and their delivery log stay readable and redeliverable. */
 export const eventsRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
-export interface OutboxEvent extends Omit<MessageEvent, "id"> {
+export interface OutboxEvent extends Omit<ServiceEvent, "id"> {
   /** Position in the outbox, growing. */
   readonly id: number
   readonly eventId: EventId

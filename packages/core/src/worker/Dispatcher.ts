@@ -8,9 +8,10 @@ import type { NumberStore } from "../store/NumberStore.ts"
 import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
+import { makeTick } from "../service/makeTick.ts"
 import { endMessage } from "../model/MessageChange.ts"
 import type { Ending } from "../model/MessageChange.ts"
-import { eventId, Ids } from "../model/Ids.ts"
+import { eventId, Ids, numberEventIds } from "../model/Ids.ts"
 import type { MediaId, WorkspaceId } from "../model/Ids.ts"
 import { sharedLimits } from "../model/Bulkhead.ts"
 import {
@@ -388,9 +389,10 @@ const toAftermath = (
 ): Aftermath => {
   const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawPauseMillis(pacing, ids)
   const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
+  const breaker = failuresAfter(strikes, outcome, now)
   return {
     notBefore: waits === 0 ? null : now + waits,
-    breaker: failuresAfter(strikes, outcome, now),
+    breaker: breaker && { ...breaker, events: numberEventIds(ids, now) },
     noRoom: lacksDisk(outcome) ? roomRestAfter(noRoomInARow + 1, now) : null,
     endsTurn: false,
   }
@@ -624,31 +626,34 @@ const expiryBatch = 500
 
 const { testMessages } = sharedLimits
 
-/** `runOnce` ends one batch and returns its size. */
-const makeEndingLoop = (
+/** `runOnce` ends one batch, does what else is due, and returns how much it did. */
+const makeEndingLoop = <R>(
   work: Work,
   due: (
     store: MessageStore,
     now: number,
   ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>,
   toEnding: (message: Message) => Ending,
+  makeElse: Effect.Effect<Effect.Effect<number, StoreUnavailable>, never, R>,
 ) =>
   Effect.gen(function* makeLoop() {
     const store = (yield* Store).messages
+    const doElse = yield* makeElse
     const endings = yield* makeEndings
     const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | Store>()
     const runOnce = Effect.gen(function* runOnce() {
       const now = yield* Clock.currentTimeMillis
+      const done = yield* doElse
       const changes = yield* endings(yield* due(store, now), now, toEnding)
-      if (changes.length === 0) return 0
+      if (changes.length === 0) return done
       const ended = yield* store.end(changes, { passesOver: true })
       // The number's limits may have held back the expired message but not the next one.
       if (work === "expiry") yield* wakeUp.wake("lanes")
       if (wakeUp.poll === null) yield* wakeUp.wake("campaigns")
-      return ended.size
+      return ended.size + done
     })
-    const run = runLoop({ work, runOnce: Effect.map(runOnce, (ended) => ended > 0) })
+    const run = runLoop({ work, runOnce: Effect.map(runOnce, (done) => done > 0) })
     return { runOnce, run: Effect.provideContext(run, context) }
   })
 
@@ -656,7 +661,25 @@ export const makeExpirer = makeEndingLoop(
   "expiry",
   (store, now) => store.expired(now, expiryBatch),
   () => ({ trigger: "expire" }),
+  Effect.succeed(Effect.succeed(0)),
 )
+
+/** Ends of pauses that one commit reports. */
+const pauseBatch = 100
+
+/** Reports pauses that end by themselves (contract: Events of conversations). */
+export const makePauseReporter = Effect.gen(function* makePauseReporter() {
+  const { queue } = yield* Store
+  const ids = yield* Ids
+  const context = yield* Effect.context<WakeUp | Store>()
+  const runOnce = Effect.gen(function* runOnce() {
+    const now = yield* Clock.currentTimeMillis
+    const eventIds = Array.from({ length: pauseBatch }, () => eventId(ids, now))
+    return yield* queue.reportEndedPauses(now, eventIds)
+  })
+  const run = runLoop({ work: "pauses", runOnce: Effect.map(runOnce, (reported) => reported > 0) })
+  return { runOnce, run: Effect.provideContext(run, context) }
+})
 
 /** Phones to which test messages fail, and how. */
 const failingTestPhones: Readonly<Record<string, MessageError>> = {
@@ -674,9 +697,23 @@ const testEnding = (message: Pick<Message, "to">): Ending => {
   return error === undefined ? { trigger: "send_succeeded" } : { trigger: "send_failed", error }
 }
 
+/** Applies the ticks of the phones that read test messages (contract: Test keys in conversations). */
+const makeTestTicks = Effect.gen(function* makeTestTicks() {
+  const { messages } = yield* Store
+  const applyTick = yield* makeTick
+  return Effect.gen(function* applyTestTicks() {
+    const due = yield* messages.dueTestTicks(yield* Clock.currentTimeMillis, testMessages.whole)
+    yield* Effect.forEach(due, (one) => applyTick(one.numberId, one.transportId, one.tick), {
+      discard: true,
+    })
+    return due.length
+  })
+})
+
 /** The loop that ends due test messages as `sent`, except to phones that always fail. */
 export const makeTestModeSender = makeEndingLoop(
   "test_messages",
   (store, now) => store.dueTest(now, testMessages.whole, testMessages.share.most),
   testEnding,
+  makeTestTicks,
 )

@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { logFailure } from "../service/logThrottled.ts"
 import { makeFigureCounter } from "../service/WorkspaceFigures.ts"
+import { makeTick } from "../service/makeTick.ts"
 import { Numbers } from "../service/Numbers.ts"
 import { kindsOfWork, sharedWork, WakeUp } from "../store/DueWork.ts"
 import type { AttemptInFlight } from "../store/DueWork.ts"
@@ -16,7 +17,7 @@ import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
 import type { TakeEvent, TransportEvent } from "../store/Transport.ts"
 import { makeCampaignRunner } from "./CampaignRunner.ts"
 import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
-import { makeDispatcher, makeExpirer, makeTestModeSender } from "./Dispatcher.ts"
+import { makeDispatcher, makeExpirer, makePauseReporter, makeTestModeSender } from "./Dispatcher.ts"
 import { makeHousekeeper } from "./Housekeeper.ts"
 import { sharedStore } from "./LeaseLoop.ts"
 import { makeConnectionReporter, makeLinker } from "./Linker.ts"
@@ -43,7 +44,7 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
   )
 
 const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
-  const { messages } = yield* Store
+  const applyTick = yield* makeTick
   const numbers = yield* Numbers
 
   const tick = Effect.fnUntraced(function* tick({
@@ -51,13 +52,12 @@ const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
     status,
     transportId,
   }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
-    const now = yield* Clock.currentTimeMillis
     for (const pause of overtakenPauses) {
-      const message = yield* stored(messages.tick(numberId, transportId, status, now))
+      const message = yield* stored(applyTick(numberId, transportId, status))
       if (message?.state !== "waiting") return
       yield* sleep(pause)
     }
-    yield* stored(messages.tick(numberId, transportId, status, now))
+    yield* stored(applyTick(numberId, transportId, status))
   })
 
   const take: TakeEvent = (event) =>
@@ -93,6 +93,7 @@ export class Worker extends Context.Service<
         (yield* makeExpirer).run,
         (yield* makeLinker).run,
         (yield* makeTestModeSender).run,
+        (yield* makePauseReporter).run,
         (yield* makeReminderRunner).run,
         (yield* makeCampaignRunner).run,
         (yield* makeHousekeeper).run,

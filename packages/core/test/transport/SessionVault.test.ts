@@ -4,6 +4,7 @@ import { Effect, Fiber, Layer, Result } from "effect"
 import { NumberMoved, NumberOwnership } from "../../src/service/NumberOwnership.ts"
 import type { Fence, Shard } from "../../src/model/Shards.ts"
 import { SessionVault } from "../../src/service/Sessions.ts"
+import { Ids } from "../../src/model/Ids.ts"
 import type { NumberId } from "../../src/model/Ids.ts"
 import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 import type { Stored } from "../secret/layerSecrets.ts"
@@ -50,6 +51,7 @@ const layerVault = (
     })
   return SessionVault.layer.pipe(
     Layer.provide([
+      Ids.layerRandom,
       storeWith({
         sessions: {
           list: Effect.succeed([]),

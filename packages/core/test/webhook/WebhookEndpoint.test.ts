@@ -5,13 +5,14 @@ import { endpointRequestParser } from "../../src/model/WebhookEndpoint.ts"
 
 const parse = endpointRequestParser({ allowPrivate: false })
 
-const refusal = (body: unknown, parser = parse): Refusal => {
-  const result = parser(body)
+const refusal = (body: unknown, parser = parse, hasConversations = false): Refusal => {
+  const result = parser(body, hasConversations)
   assert.isTrue(Result.isFailure(result), "should be refused")
   return (result as Result.Failure<never, Refusal>).failure
 }
 
-const accepted = (body: unknown, parser = parse) => Result.getOrThrow(parser(body))
+const accepted = (body: unknown, parser = parse, hasConversations = false) =>
+  Result.getOrThrow(parser(body, hasConversations))
 
 const url = "https://example.com/hook"
 
@@ -24,6 +25,16 @@ describe("POST /webhooks", () => {
         description: "",
       }),
     ),
+  )
+
+  it.effect("knows the events of conversations only where they are on", () =>
+    Effect.sync(() => {
+      const body = { url, events: ["number.paused", "message.read", "message.sent"] }
+      assert.deepStrictEqual<ReadonlyArray<string>>(accepted(body, parse, true).events, body.events)
+      const { code, field } = refusal(body)
+      assert.deepStrictEqual([code, field], ["validation_failed", "events[0]"])
+      assert.lengthOf(accepted({ url }, parse, true).events, 4)
+    }),
   )
 
   it.effect("keeps URL, events and description unchanged; duplicates count once", () =>

@@ -248,13 +248,13 @@ describe("an attempt", () => {
       const against: SendOutcome = { _tag: "Refused", error: notRegistered, againstNumber: true }
       const { make } = yield* setup({ send: () => Effect.succeed(against) })
       const fifth = yield* make(claim({ strikes: { refusals: 4, pauses: 1 } }))
-      assert.deepStrictEqual(fifth.breaker, {
+      assert.deepInclude(fifth.breaker, {
         strikes: { refusals: 0, pauses: 2 },
         pause: { until: noon + 7200 * second, reason: "restricted" },
       })
       const sending = yield* setup({})
       const sent = ended(yield* sending.make(claim({ strikes: { refusals: 4, pauses: 1 } })))
-      assert.deepStrictEqual(sent.breaker, { strikes: noFailures, pause: null })
+      assert.deepInclude(sent.breaker, { strikes: noFailures, pause: null })
     }),
   )
 

@@ -177,4 +177,9 @@ export const shapes: Shapes = {
   "POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/pause": "Campaign",
   "POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/stop": "Campaign",
   "POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/resume": "Campaign",
+  "GET /admin/v1/workspaces/{id}/conversations": "Conversations",
+  "Conversations": {"groups":"boolean","retention_days":"number","media":"string","max_file_bytes":"number","max_storage_bytes":"number","hold_new_chats":"boolean","since":"string","stored":{"messages":"number","bytes":"number","oldest_at":["string","null"]}},
+  "PUT /admin/v1/workspaces/{id}/conversations": "Conversations",
+  "DELETE /admin/v1/workspaces/{id}/conversations": "ConversationsOff",
+  "ConversationsOff": {"deleted":"boolean"},
 }

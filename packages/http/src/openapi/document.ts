@@ -4,14 +4,19 @@
  */
 import {
   callbackContentType,
+  connectionReasons,
   described,
   maximumFileBytes,
+  numberEventTypes,
+  numberStatuses,
   operations,
+  platforms,
+  tickEvents,
   webhookEventTypes,
 } from "@messaging-service/core"
-import type { OperationRule } from "@messaging-service/core"
+import type { NumberEventType, OperationRule } from "@messaging-service/core"
 import { Schema } from "effect"
-import { documentOpen, TimeJson } from "../Entry.ts"
+import { documentOpen, IdJson, TimeJson } from "../Entry.ts"
 import type { Entry, OpenRoute, OperationInput } from "../Entry.ts"
 import { workspacePath } from "../operator/pipeline.ts"
 import type { OperatorRoute } from "../operator/pipeline.ts"
@@ -371,6 +376,7 @@ const operatorTags = [
   { name: "Workspace number checks", description: "The number checks of a workspace." },
   { name: "Workspace webhooks", description: "The webhook endpoints of a workspace." },
   { name: "Campaigns", description: "One message for each of many rows." },
+  { name: "Conversations", description: "What a workspace hears of messages and numbers." },
   { name: "News", description: "What changes in a workspace, as it happens." },
   { name: "Figures", description: "How a workspace and the service do." },
   { name: "Restored stores", description: "Messages and reminders held since a restore." },
@@ -710,13 +716,47 @@ const messageEvents = {
     occasion: "A message was not sent before its `expires_at`.",
     message: examples.expired,
   },
+  "message.delivered": {
+    occasion: "A message reached the phone. Needs conversations.",
+    message: { ...examples.sent, status: "delivered" },
+  },
+  "message.read": {
+    occasion: "A message was read; `message.delivered` may be missing. Needs conversations.",
+    message: { ...examples.sent, status: "read" },
+  },
 } as const
 
+/** When the events of a number occur, where conversations are on. */
+const numberEvents: Readonly<Record<NumberEventType, string>> = {
+  "number.connected": "A number was connected.",
+  "number.disconnected": "A number is connected no more.",
+  "number.paused": "A pause of a number began.",
+  "number.resumed": "A pause of a number ended.",
+}
+
+const NumberEventJson = Schema.Struct({
+  number: Schema.Struct({
+    id: IdJson,
+    phone: Schema.NullOr(Schema.String),
+    platform: Schema.Literals(platforms),
+    status: Schema.Literals(numberStatuses),
+  }),
+  reason: Schema.NullOr(Schema.Literals(connectionReasons)),
+  since: TimeJson,
+})
+
 const webhookCalls: ReadonlyArray<Call> = [
-  ...webhookEventTypes.map((type) => {
+  ...([...webhookEventTypes, ...Object.values(tickEvents)] as const).map((type) => {
     const { message, occasion } = messageEvents[type]
     return eventCall(type, occasion, Schema.Struct({ message: MessageJson }), { message })
   }),
+  ...numberEventTypes.map((type) =>
+    eventCall(type, `${numberEvents[type]} Needs conversations.`, NumberEventJson, {
+      number: { id: 1, phone: "15551234567", platform: "whatsapp", status: "connected" },
+      reason: null,
+      since: "2030-01-31T07:00:02Z",
+    }),
+  ),
   eventCall(
     "ping",
     "A test of the endpoint was asked for.",

@@ -18,6 +18,7 @@ import type {
   CallbackSecrets,
   CampaignFiles,
   Campaigns,
+  Conversations,
   IdempotencyKey,
   Contacts,
   Keys,
@@ -68,6 +69,7 @@ export type OperatorServices =
   | CampaignFiles
   | Campaigns
   | Contacts
+  | Conversations
   | Keys
   | MediaLinks
   | MessageOperations

@@ -5,7 +5,7 @@ import {
   messagesRemaining,
   requestsPerDay,
   requestsPerMinute,
-  scopes,
+  allScopes,
 } from "@messaging-service/core"
 import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
@@ -17,7 +17,7 @@ import { routeV2 } from "./pipeline.ts"
 export const keyFields = {
   name: Schema.String,
   mode: Schema.Literals(["live", "test"]),
-  scopes: Schema.Array(Schema.Literals(scopes)),
+  scopes: Schema.Array(Schema.Literals(allScopes)),
   limitedToNumbers: Schema.Boolean,
   numberIds: described(Schema.Array(IdJson), "Empty unless the key is limited to some numbers."),
 }

@@ -5,7 +5,7 @@ import {
   deliveryErrors,
   described,
   disabledReasons,
-  webhookEventTypes,
+  eventTypes,
 } from "@messaging-service/core"
 import type {
   CreateWebhook,
@@ -25,7 +25,7 @@ const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
   return nextAttemptAt === null ? "failed" : "retrying"
 }
 
-const EventType = Schema.Literals([...webhookEventTypes, "ping"])
+const EventType = Schema.Literals([...eventTypes, "ping"])
 
 const eventId = described(Schema.String, "`evt_` and 24 characters.")
 
@@ -52,7 +52,7 @@ export const EndpointJson = Schema.Struct({
   id: IdJson,
   url: Schema.String,
   description: Schema.String,
-  events: Schema.Array(Schema.Literals(webhookEventTypes)),
+  events: Schema.Array(Schema.Literals(eventTypes)),
   secretLast4: described(Schema.String, "Last four characters of the signing secret."),
   active: described(Schema.Boolean, "False for a stopped endpoint."),
   disabledReason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),

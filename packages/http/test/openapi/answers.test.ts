@@ -47,6 +47,9 @@ describe("the document and the service", () => {
             yield* request(operator("GET", `${admin}?limit=1`), 200)
             yield* request(operator("GET", at), 200)
             yield* request(operator("PATCH", at, { name: "Another", plan: null }), 200)
+            yield* request(operator("PUT", `${at}/conversations`, { groups: true }), 200)
+            yield* request(operator("GET", `${at}/conversations`), 200)
+            yield* request(operator("DELETE", `${at}/conversations`), 200)
             const plan = {
               name: "Small",
               messages_remaining: 100,

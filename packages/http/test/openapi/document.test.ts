@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { assert, describe, layer } from "@effect/vitest"
-import { catalogue, scopes, webhookEventTypes } from "@messaging-service/core"
+import { catalogue, scopes, eventTypes } from "@messaging-service/core"
 import { getCodes } from "@messaging-service/testkit/openapi"
 import type { ResponseObject } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
@@ -207,7 +207,7 @@ describe("the OpenAPI document", () => {
     it.effect("has every event as a webhook, signed", () =>
       Effect.gen(function* () {
         const { webhooks } = yield* served
-        assert.sameMembers(Object.keys(webhooks), [...webhookEventTypes, "ping"])
+        assert.sameMembers(Object.keys(webhooks), [...eventTypes, "ping"])
         for (const { post } of Object.values(webhooks)) {
           const names = post.parameters.map(({ name }) => name)
           assert.includeMembers(names, [

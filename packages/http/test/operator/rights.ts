@@ -30,6 +30,10 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   listKeys: administrators,
   revokeKey: administrators,
 
+  setConversations: operator,
+  getConversations: administrators,
+  deleteConversations: operator,
+
   streamNews: everyone,
 
   createContact: administrators,

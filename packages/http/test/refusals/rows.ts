@@ -793,6 +793,7 @@ const state: Rows = {
   ],
   not_connecting: [once({ exists: true })],
   clock_not_adjustable: [once({})],
+  conversations_not_enabled: [once({})],
 }
 
 export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state, ...campaigns }

@@ -1,10 +1,18 @@
 /** The opened service: what `open` returns, and what each caller can do with it. */
 import type { HasId, Mode, Scope } from "./common.ts"
 import type { MediaApi, Message, MessagesApi } from "./messages.ts"
-import type { NumberChecksApi, NumbersApi } from "./numbers.ts"
-import type { Epoch, HeldCount, Operator, Role, StoreRestored, WorkspacesApi } from "./operator.ts"
+import type { NumberChecksApi, NumbersApi, SendingNumber } from "./numbers.ts"
+import type {
+  ConnectionReason,
+  Epoch,
+  HeldCount,
+  Operator,
+  Role,
+  StoreRestored,
+  WorkspacesApi,
+} from "./operator.ts"
 import type { RemindersApi } from "./reminders.ts"
-import type { MessageEventType, WebhooksApi } from "./webhooks.ts"
+import type { EventType, NumberEventType, WebhooksApi } from "./webhooks.ts"
 
 /** Identity, permissions and remaining limits of a caller. */
 export interface Account {
@@ -79,12 +87,12 @@ export interface OperatorOptions {
   readonly role?: Role | undefined
 }
 
-/** A stored event: a message left, failed, expired or was cancelled. */
+/** A stored event of a message: it left, failed, expired or was cancelled; while conversations are on, a tick. */
 export interface MessageEvent {
   /** `evt_` and 24 characters; webhooks carry the same id. */
   readonly id: string
   /** What happened. */
-  readonly type: MessageEventType
+  readonly type: Exclude<EventType, NumberEventType>
   /** Increases from event to event. Store the latest, and pass it as `after` when you listen again. */
   readonly position: number
   /** When it happened. */
@@ -92,6 +100,29 @@ export interface MessageEvent {
   /** The message at that moment; its times in whole seconds. */
   readonly message: Message
 }
+
+/** A stored event of a number, while conversations are on. */
+export interface NumberEvent {
+  /** `evt_` and 24 characters; webhooks carry the same id. */
+  readonly id: string
+  /** What happened. */
+  readonly type: NumberEventType
+  /** As of a `MessageEvent`. */
+  readonly position: number
+  /** When it happened. */
+  readonly createdAt: Date
+  /** The number at that moment. */
+  readonly number: Pick<SendingNumber, "id" | "phone" | "platform" | "status">
+  /** Why; null for none. */
+  readonly reason: ConnectionReason | null
+  /** When the new state began. */
+  readonly since: Date
+}
+
+/** The event of that type. */
+export type ServiceEvent<Type extends EventType = EventType> = Type extends NumberEventType
+  ? NumberEvent
+  : MessageEvent
 
 /** Options of a listener. */
 export interface ListenOptions {
@@ -280,9 +311,9 @@ export interface Messaging {
    * `after` a listener starts from now, and misses events from before. Fails with `validation_failed`,
    * `closed`, thrown at once.
    */
-  readonly on: (
-    type: MessageEventType | ReadonlyArray<MessageEventType>,
-    handler: (event: MessageEvent) => unknown,
+  readonly on: <Type extends EventType>(
+    type: Type | ReadonlyArray<Type>,
+    handler: (event: ServiceEvent<Type>) => unknown,
     options?: ListenOptions,
   ) => Subscription
   /**
@@ -293,10 +324,10 @@ export interface Messaging {
    * none is skipped, and later ones wait. A name that no process uses for 30 days is forgotten; a store keeps 100
    * names. Fails with `validation_failed`, `closed`, thrown at once.
    */
-  readonly subscribe: (
+  readonly subscribe: <Type extends EventType>(
     name: string,
-    type: MessageEventType | ReadonlyArray<MessageEventType>,
-    handler: (event: MessageEvent) => unknown,
+    type: Type | ReadonlyArray<Type>,
+    handler: (event: ServiceEvent<Type>) => unknown,
   ) => Subscription
   /**
    * Declares that the store went back in time: you restored it, or a lagging standby took over. The

@@ -14,6 +14,8 @@ export type Scope =
   | "numbers"
   | "media"
   | "contacts"
+  | "chats:read"
+  | "chats:write"
 
 /** A moment: a `Date`, or ISO 8601 text with an offset such as `2030-01-31T09:00:00+02:00`. */
 export type Moment = Date | string

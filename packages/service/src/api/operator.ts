@@ -582,6 +582,59 @@ export interface CancelledMessages {
   readonly more: boolean
 }
 
+/** Settings of conversations; what is left out takes its default. */
+export interface SetConversations {
+  /** Store what is written in groups too. Default: false. */
+  readonly groups?: boolean | undefined
+  /** 1 to 365 days that received messages are kept. Default: 30. */
+  readonly retentionDays?: number | undefined
+  /** When received files are fetched. Default: `on_arrival`. */
+  readonly media?: "on_arrival" | "on_demand" | "off" | undefined
+  /** A larger file is not fetched. Default: 16 MiB. */
+  readonly maxFileBytes?: number | undefined
+  /** Room for all received files together. Default: 5 GiB. */
+  readonly maxStorageBytes?: number | undefined
+  /** Whether messages to new people wait while WhatsApp lets the number open no chats. Default: false. */
+  readonly holdNewChats?: boolean | undefined
+}
+
+/** Settings of conversations, and what is kept under them. */
+export interface ConversationSettings {
+  /** Whether what is written in groups is stored too. */
+  readonly groups: boolean
+  /** Days that received messages are kept. */
+  readonly retentionDays: number
+  /** When received files are fetched. */
+  readonly media: "on_arrival" | "on_demand" | "off"
+  /** A larger file is not fetched. */
+  readonly maxFileBytes: number
+  /** Room for all received files together. */
+  readonly maxStorageBytes: number
+  /** Whether messages to new people wait while WhatsApp lets the number open no chats. */
+  readonly holdNewChats: boolean
+  /** When conversations were turned on. */
+  readonly since: Date
+  /** What is kept of what people wrote. */
+  readonly stored: {
+    /** Received messages. */
+    readonly messages: number
+    /** Bytes of their files. */
+    readonly bytes: number
+    /** When the oldest was received; null when there are none. */
+    readonly oldestAt: Date | null
+  }
+}
+
+/** Whether a workspace has conversations: keys and webhook endpoints may then name more. */
+export interface ConversationsApi {
+  /** Fails with `conversations_not_enabled`. */
+  readonly get: () => Promise<ConversationSettings>
+  /** Turns them on, or replaces all settings. Fails with `validation_failed`. */
+  readonly set: (settings?: SetConversations) => Promise<ConversationSettings>
+  /** Turns them off, and erases what was received. Fails with `conversations_not_enabled`. */
+  readonly remove: () => Promise<void>
+}
+
 /** Operator actions inside one workspace. */
 export interface Operator {
   /** The workspace. */
@@ -602,6 +655,8 @@ export interface Operator {
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
   /** One message for each of many rows. */
   readonly campaigns: CampaignsApi
+  /** What it hears of messages and numbers. */
+  readonly conversations: ConversationsApi
   /** Messages and reminders that it holds since the store went back in time. */
   readonly held: HeldApi
   /** Cancels a waiting message of either mode. Fails with `message_not_found`, `not_cancellable`. */

@@ -8,6 +8,16 @@ export type MessageEventType =
   | "message.cancelled"
   | "message.expired"
 
+/** Events of a number, which a workspace hears while conversations are on. */
+export type NumberEventType =
+  | "number.connected"
+  | "number.disconnected"
+  | "number.paused"
+  | "number.resumed"
+
+/** Every event. Those beside `MessageEventType` need conversations. */
+export type EventType = MessageEventType | "message.delivered" | "message.read" | NumberEventType
+
 /** Why a call failed. */
 export type DeliveryError =
   | "timeout"
@@ -21,8 +31,8 @@ export type DeliveryError =
 export interface CreateWebhook {
   /** Public https:// address of at most 500 characters. */
   readonly url: string
-  /** Event types to deliver. Default: all. */
-  readonly events?: ReadonlyArray<MessageEventType> | undefined
+  /** Event types to deliver. Default: the four of `MessageEventType`. */
+  readonly events?: ReadonlyArray<EventType> | undefined
   /** A note, at most 100 characters. */
   readonly description?: string | undefined
 }
@@ -34,7 +44,7 @@ export interface Delivery {
   /** `evt_` and 24 characters; the same at every attempt. */
   readonly eventId: string
   /** `ping` is a test. */
-  readonly type: MessageEventType | "ping"
+  readonly type: EventType | "ping"
   /** 1 for the first call with the event; each retry adds 1. A redelivery begins at 1 again. */
   readonly attempt: number
   /** Time of the call. */
@@ -64,7 +74,7 @@ export interface Webhook {
   /** The note; may be empty. */
   readonly description: string
   /** The event types that it receives. */
-  readonly events: ReadonlyArray<MessageEventType>
+  readonly events: ReadonlyArray<EventType>
   /** Last four characters of the signing secret. */
   readonly secretLast4: string
   /** False for a stopped endpoint, which receives nothing. */
@@ -88,7 +98,7 @@ export interface QueuedEvent {
   /** `evt_` and 24 characters. */
   readonly id: string
   /** `ping` is a test. */
-  readonly type: MessageEventType | "ping"
+  readonly type: EventType | "ping"
 }
 
 /** Webhook endpoints of one workspace, in one mode. */

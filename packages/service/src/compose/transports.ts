@@ -16,6 +16,7 @@ import {
   Store,
 } from "@messaging-service/core"
 import type {
+  Ids,
   Secrets,
   LinkingEvent,
   NumberId,
@@ -198,7 +199,7 @@ const layerTelegram = (
 ): Layer.Layer<
   TelegramTransport,
   CannotStart,
-  SessionVault | NumberProxies | NumberOwnership | Store | Secrets
+  SessionVault | NumberProxies | NumberOwnership | Store | Secrets | Ids
 > =>
   telegram === undefined
     ? layerNoTelegram

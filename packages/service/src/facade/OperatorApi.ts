@@ -2,6 +2,7 @@
 import {
   CallbackSecrets,
   Contacts,
+  Conversations,
   EnsuredWorkspaces,
   Keys,
   MessageOperations,
@@ -26,6 +27,7 @@ import {
   callbackShown,
   connectionShown,
   contactShown,
+  conversationsShown,
   deliveryShown,
   keyShown,
   toPublicMessage,
@@ -112,6 +114,15 @@ const contactsApi = ({ on, op, pages }: OperatorRows): Operator["contacts"] => (
   remove: on(Contacts, "delete", nothing),
 })
 
+const conversationsApi = ({ op }: OperatorRows): Operator["conversations"] => {
+  const set = op(Conversations, "put", conversationsShown)
+  return {
+    get: op(Conversations, "get", conversationsShown),
+    set: (settings = {}) => set(settings),
+    remove: op(Conversations, "remove", nothing),
+  }
+}
+
 const numbersApi = ({ on, op }: OperatorRows): Operator["numbers"] => {
   const pause = on(NumberOperations, "pause", connectionShown)
   return {
@@ -161,6 +172,7 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
     telegramLogins: telegramLoginsApi(rows),
     reminderRuns: pagesOn(Reminders, "runs", runShown),
     campaigns: campaignsApi({ run, role, id }),
+    conversations: conversationsApi(rows),
     held: heldApi(rows),
     cancelMessage: on(MessageOperations, "cancel", messageShownNow),
     cancelMessages: op(MessageOperations, "cancelMany"),

@@ -4,6 +4,7 @@ import type { Refusal } from "@messaging-service/core"
 import { Cause, Deferred, Effect, Fiber, FiberSet, Latch, Option } from "effect"
 import type { Scope } from "effect"
 import type { Messaging } from "../api/Messaging.ts"
+import type { EventType } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { errorOfRefusal } from "./Calls.ts"
 import type { makeCalls } from "./Calls.ts"
@@ -61,7 +62,7 @@ export const makeSubscribing = (
       const idle = Latch.makeUnsafe(true)
       let isStopped = false
       const subscribing = feed.subscribe(name, {
-        concerns: (event) => types.includes(event.type),
+        concerns: (event) => (types as ReadonlyArray<EventType>).includes(event.type),
         // The next process gets what a closing one does not begin.
         listener: (event) =>
           Effect.suspend(() =>

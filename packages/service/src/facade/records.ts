@@ -5,7 +5,12 @@ import type * as CoreRecords from "@messaging-service/core"
 import type { PortalSession } from "../api/Messaging.ts"
 import type { MediaFile, Message, Timeline } from "../api/messages.ts"
 import type { NumberView, SendingNumber } from "../api/numbers.ts"
-import type { OperatedNumber, TelegramLogin, Workspace } from "../api/operator.ts"
+import type {
+  ConversationSettings,
+  OperatedNumber,
+  TelegramLogin,
+  Workspace,
+} from "../api/operator.ts"
 import type { LastReminderRun, Reminder } from "../api/reminders.ts"
 import type { Webhook } from "../api/webhooks.ts"
 
@@ -205,3 +210,11 @@ export const toPublicWorkspace = ({
 export const keyShown = dated<CoreRecords.ApiKey>
 
 export const contactShown = dated<CoreRecords.Contact>
+
+export const conversationsShown = ({
+  stored,
+  ...settings
+}: CoreRecords.StoredConversations): ConversationSettings => ({
+  ...dated(settings),
+  stored: dated(stored),
+})

@@ -1,9 +1,9 @@
 /** How events reach a handler of the program, for listeners and subscriptions. */
-import { reportedMessage, webhookEventTypes } from "@messaging-service/core"
+import { eventTypes, reportedMessage, reportedNumber } from "@messaging-service/core"
 import type { OutboxEvent, Refusal } from "@messaging-service/core"
 import { Data, Effect } from "effect"
-import type { MessageEvent, Messaging } from "../api/Messaging.ts"
-import type { MessageEventType } from "../api/webhooks.ts"
+import type { ServiceEvent } from "../api/Messaging.ts"
+import type { EventType, NumberEventType } from "../api/webhooks.ts"
 import { messageReported } from "./records.ts"
 import { isFunction, must, checkRule } from "./rules.ts"
 
@@ -14,35 +14,45 @@ class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: 
   }
 }
 
+const isNumberEvent = (type: EventType): type is NumberEventType => type.startsWith("number.")
+
 /** An event's body, as its commit froze it. */
-const toEvent = (event: OutboxEvent): MessageEvent => ({
-  id: event.eventId,
-  type: event.type,
-  position: event.id,
-  createdAt: new Date(event.createdAt),
-  message: messageReported(reportedMessage(event.body), event),
-})
+const toEvent = ({ eventId, id, ...event }: OutboxEvent): ServiceEvent => {
+  const shared = { id: eventId, position: id, createdAt: new Date(event.createdAt) }
+  if (isNumberEvent(event.type)) {
+    const { since, ...reported } = reportedNumber(event.body)
+    return { ...shared, type: event.type, ...reported, since: new Date(since) }
+  }
+  return {
+    ...shared,
+    type: event.type,
+    message: messageReported(reportedMessage(event.body), event),
+  }
+}
 
 /** Calls a handler for its events. */
 export const notifying =
-  (types: ReadonlyArray<MessageEventType>, handler: Parameters<Messaging["on"]>[1]) =>
+  <Type extends EventType>(
+    types: ReadonlyArray<Type>,
+    handler: (event: ServiceEvent<Type>) => unknown,
+  ) =>
   (event: OutboxEvent) =>
-    types.includes(event.type)
+    (types as ReadonlyArray<EventType>).includes(event.type)
       ? Effect.tryPromise({
-          try: async () => handler(toEvent(event)),
+          try: async () => handler(toEvent(event) as ServiceEvent<Type>),
           catch: (cause) => new HandlerFailed({ cause }),
         })
       : Effect.void
 
-const eventTypes = must(
-  `one or more of ${webhookEventTypes.join(", ")}`,
+const typesRule = must(
+  `one or more of ${eventTypes.join(", ")}`,
   (types) =>
     Array.isArray(types) &&
     types.length > 0 &&
-    types.every((type) => (webhookEventTypes as ReadonlyArray<unknown>).includes(type)),
+    types.every((type) => (eventTypes as ReadonlyArray<unknown>).includes(type)),
 )
 
 /** Problems with the types and the handler of a listener. */
 export const wrongHandler = (types: unknown, handler: unknown): Refusal | undefined =>
-  checkRule(eventTypes, types ?? null, "type") ??
+  checkRule(typesRule, types ?? null, "type") ??
   checkRule(must("a function", isFunction), handler ?? null, "handler")

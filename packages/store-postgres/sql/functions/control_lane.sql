@@ -9,7 +9,8 @@ create function control_lane(
   p_linked boolean,
   p_pause_reason text,
   p_pause_until timestamptz,
-  p_pacing integer[]
+  p_pacing integer[],
+  p_event_id text
 ) returns boolean
 language plpgsql
 set search_path from current
@@ -71,6 +72,7 @@ begin
     where l.number_id = p_number;
   end if;
 
+  perform report_pause(p_number, p_event_id, p_now);
   update lanes l
   set pacing = coalesce(p_pacing, l.pacing),
     turn_due = case when not p_linked then l.turn_due end,

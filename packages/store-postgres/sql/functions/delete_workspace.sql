@@ -72,6 +72,8 @@ begin
   delete from webhook_lanes l
   where l.workspace_id = p_id;
 
+  delete from conversation_settings c
+  where c.workspace_id = p_id;
   perform end_portal(p_id, p_now);
   delete from sign_in_links l
   where l.workspace_id = p_id;

@@ -16,7 +16,9 @@ create function finish_linking(
   p_disconnected_created_at timestamptz,
   p_disconnected_event_id text,
   p_disconnected_type text,
-  p_disconnected_body text
+  p_disconnected_body text,
+  p_status_event_id text,
+  p_pause_event_id text
 ) returns bigint
 language plpgsql
 set search_path from current
@@ -78,13 +80,15 @@ begin
       phone_without_link(n.phone, v_before), p_phone
     ) else p_phone end
   where n.id = v_number;
+  -- Its attempt was under way.
+  perform report_status(v_number, 'connecting', p_status_event_id, p_now);
   if v_held then
     perform report_connection(
       v_number, p_disconnected_workspace, p_disconnected_target, p_disconnected_url,
       p_disconnected_created_at, p_disconnected_event_id, p_disconnected_type, p_disconnected_body
     );
   else
-    perform control_lane(v_number, p_now, false, true, null, null, null);
+    perform control_lane(v_number, p_now, false, true, null, null, null, p_pause_event_id);
     perform report_connection(
       v_number, p_connected_workspace, p_connected_target, p_connected_url, p_connected_created_at,
       p_connected_event_id, p_connected_type, p_connected_body

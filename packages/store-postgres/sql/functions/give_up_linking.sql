@@ -9,7 +9,8 @@ create function give_up_linking(
   p_new_created_at timestamptz,
   p_new_event_id text,
   p_new_type text,
-  p_new_body text
+  p_new_body text,
+  p_status_event_id text
 ) returns boolean
 language plpgsql
 set search_path from current
@@ -44,6 +45,8 @@ begin
     status_reason = p_reason,
     phone = phone_without_link(n.phone, v_before)
   where n.id = v_number;
+  -- Its attempt was under way.
+  perform report_status(v_number, 'connecting', p_status_event_id, p_at);
   perform report_connection(
     v_number, p_new_workspace, p_new_target, p_new_url, p_new_created_at, p_new_event_id,
     p_new_type, p_new_body

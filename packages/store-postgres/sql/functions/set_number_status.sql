@@ -16,7 +16,8 @@ create function set_number_status(
   p_new_created_at timestamptz,
   p_new_event_id text,
   p_new_type text,
-  p_new_body text
+  p_new_body text,
+  p_event_id text
 ) returns setof numbers
 language plpgsql
 set search_path from current
@@ -25,6 +26,7 @@ as $$
 declare
   -- As the attempt keeps it.
   v_before text;
+  v_status text;
 begin
   perform look_at_campaigns(n.workspace_id, p_now)
   from numbers n
@@ -57,6 +59,10 @@ begin
     );
   end if;
 
+  select n.status
+  into v_status
+  from numbers n
+  where n.id = p_number;
   return query
   update numbers n
   set status = p_status,
@@ -66,5 +72,6 @@ begin
   where n.id = p_number
     and n.removed_at is null
   returning n.*;
+  perform report_status(p_number, v_status, p_event_id, p_now);
 end
 $$;

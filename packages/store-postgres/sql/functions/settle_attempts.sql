@@ -41,7 +41,9 @@ create function settle_attempts(
   p_callback_url text[],
   p_callback_body text[],
   -- Whether the worker gives the lane back, although its turn may not be over.
-  p_ends_turn boolean[]
+  p_ends_turn boolean[],
+  -- Of the report of a pause.
+  p_pause_event_id text[]
 ) returns table (
   message_id bigint,
   queued boolean,
@@ -238,6 +240,11 @@ begin
     where s.place = any (v_over)
       and s.pause_reason is not null
       and l.number_id = s.number_id;
+    perform report_pause(s.number_id, s.event_id, p_now)
+    from unnest(p_number_id, p_pause_reason, p_pause_event_id) with ordinality
+      s (number_id, pause_reason, event_id, place)
+    where s.place = any (v_over)
+      and s.pause_reason is not null;
   end if;
 
   if true = any (p_again) then

@@ -133,7 +133,8 @@ where m.transport_id = :transportId
 limit 1
 
 -- name: tick
--- Locks the message alone, and so sees its real state; neither lane nor workspace matter.
+-- Locks the message alone, and so sees its real state; no lane matters. Where its workspace has conversations it
+-- changes nothing, and says whether the tick takes an event.
 with known as materialized (
   select *
   from messages m
@@ -142,24 +143,59 @@ with known as materialized (
   limit 1
   for no key update
 ),
+outcome as materialized (
+  select
+    case
+      when known.state <> all (:from) then 'none'
+      when :announces and has_conversations(known.workspace_id) then 'announced'
+      else 'moved'
+    end as tag
+  from known
+),
+early as (
+  update messages m
+  set early_tick = case when m.early_tick = 'read' then 'read' else :state end
+  from known
+  where m.id = known.id
+    and known.state = 'waiting'
+),
 moved as (
   update messages m
   set state = :state,
+    early_tick = case when :state::text <> 'read' then nullif(m.early_tick, :state) end,
     delivered_at = case when :state::text = 'delivered' then :now else m.delivered_at end,
     read_at = case when :state::text = 'read' then :now else m.read_at end
   from known
   where m.id = known.id
-    and known.state = any (:from)
+    and (select outcome.tag from outcome) = 'moved'
   returning m.*
 )
-select shown.*
+select shown.*, false as announced
 from moved
 cross join lateral shown_message(moved, moved.number_id) shown
 union all
-select shown.*
+select shown.*, outcome.tag = 'announced' as announced
 from known
+cross join outcome
 cross join lateral shown_message(known, known.number_id) shown
-where known.state <> all (:from)
+where outcome.tag <> 'moved'
+
+-- name: earlyTicks
+-- Index messages_early_ticks.
+select m.number_id, m.transport_id, m.early_tick as tick
+from messages m
+where m.early_tick is not null
+  and (m.state = 'sent' or m.state = 'delivered' and m.early_tick = 'read')
+order by m.id
+limit :limit
+
+-- name: dueTestTicks
+-- Never null: number_id, transport_id, tick
+select t.number_id, t.transport_id, t.tick
+from test_ticks() t
+where t.at <= :now
+order by t.at, t.id
+limit :limit
 
 -- name: timeline
 -- Of either mode. Index messages_waiting for those before it.

@@ -136,6 +136,7 @@ told as (
   from outbox o
   where o.workspace_id = :workspaceId
     and o.id > :position
+    and o.message_id is not null
   order by o.id desc
   limit :limit
 ),

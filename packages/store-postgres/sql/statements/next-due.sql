@@ -19,6 +19,9 @@ select n.due from next_reminders() n
 -- name: campaigns
 select n.due from next_campaigns() n
 
+-- name: pauses
+select n.due from next_pauses() n
+
 -- name: deliveries
 select n.due from next_deliveries(:saturated) n
 
@@ -35,6 +38,7 @@ select json_build_object(
   'linking', epoch_millis((select n.due from next_linking('{}', null, null) n)),
   'reminders', epoch_millis((select n.due from next_reminders() n)),
   'campaigns', epoch_millis((select n.due from next_campaigns() n)),
+  'pauses', epoch_millis((select n.due from next_pauses() n)),
   'deliveries', epoch_millis((select n.due from next_deliveries('{}') n)),
   'number_checks', epoch_millis((select n.due from next_number_checks('{}', null, null) n))
 ) as earliest
@@ -87,6 +91,7 @@ select json_build_object(
     (select n.due from next_linking(saturated.of_linking, null, null) n),
     (select n.due from next_reminders() n),
     (select n.due from next_campaigns() n),
+    (select n.due from next_pauses() n),
     (select n.due from next_deliveries(saturated.of_deliveries) n),
     (select n.due from next_number_checks(saturated.of_checks, null, null) n)
   )),

@@ -1,5 +1,5 @@
 /** Figures by hour: what is not counted yet, and the rows of hours. */
-import { erasedAtOnce } from "@messaging-service/core"
+import { erasedAtOnce, webhookEventTypes } from "@messaging-service/core"
 import type {
   FigureEntry,
   FigureKind,
@@ -43,12 +43,14 @@ const findEntry = (
 
 const ofMessage = (row: Row<"figure.messages">) => findEntry(row, row.refused ? null : "accepted")
 
-/** `message.sent` and the like. */
-const ofEvent = (row: Row<"figure.events">) =>
-  findEntry(row, row.type.slice("message.".length) as FigureKind, {
+/** Of a message's end: `message.sent` and the like. */
+const ofEvent = (row: Row<"figure.events">) => {
+  const isEnd = (webhookEventTypes as ReadonlyArray<string>).includes(row.type)
+  return findEntry(row, isEnd ? (row.type.slice("message.".length) as FigureKind) : null, {
     dueAt: millis(row.due_at),
     errorCode: row.error_code,
   })
+}
 
 const ofAttempt = (row: Row<"figure.attempts">) =>
   findEntry(row, row.error === null ? "delivered" : "not_delivered")

@@ -1,7 +1,6 @@
 /** Attempts at linking numbers to phones. */
 import type {
   BrokenLinkingGuard,
-  Callback,
   FirstAnswer,
   IdempotencyClaim,
   LinkingAttempt,
@@ -140,7 +139,6 @@ export const linkingStore = (
   database: DatabaseService,
   { notify }: DeliveriesQueued,
 ): LinkingStore => {
-  const notifyFor = (callback: Callback | null) => (callback === null ? Effect.void : notify)
   const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
 
   return {
@@ -177,25 +175,28 @@ export const linkingStore = (
     },
     showLinking(id, lease, view, callback = null) {
       const params = { id, lease, ...toView(view), ...newCallback(callback) }
-      return Effect.tap(showAttempt.any(database, params), notifyFor(callback))
+      return Effect.tap(showAttempt.any(database, params), callback === null ? Effect.void : notify)
     },
     isLinkingClaimed(id, now) {
       return takeAttempt.any(database, { id, now })
     },
-    linked: Effect.fnUntraced(function* linked(id, phone, now, reports = null) {
+    linked: Effect.fnUntraced(function* linked(id, phone, now, reports = null, events) {
       const ended = yield* finishLinking.value(database, {
         attempt: id,
         phone,
         now,
         ...toCallbackParams("connected", reports?.connected ?? null),
         ...toCallbackParams("disconnected", reports?.disconnected ?? null),
+        statusEventId: events?.status ?? null,
+        pauseEventId: events?.pause ?? null,
       })
-      yield* notifyFor(reports?.connected ?? null)
+      yield* notify
       return ended === null ? null : yield* numberOf(Number(ended))
     }),
-    abandonLinking(id, why, callback = null) {
-      const params = { attempt: id, ...why, ...newCallback(callback) }
-      return Effect.tap(abandonLinking.isTrue(database, params), notifyFor(callback))
+    abandonLinking(id, why, callback = null, events) {
+      const event = { statusEventId: events?.status ?? null }
+      const params = { attempt: id, ...why, ...newCallback(callback), ...event }
+      return Effect.tap(abandonLinking.isTrue(database, params), notify)
     },
     lapsedLinkings(now, limit) {
       return lapsedAttempts.all(database, { now, limit }, toAttempt)

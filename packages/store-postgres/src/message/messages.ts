@@ -1,6 +1,7 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
 import { visibleModes, movedByTick } from "@messaging-service/core"
 import type {
+  AwaitedTick,
   Acceptance,
   AcceptanceFacts,
   AcceptanceOutcome,
@@ -29,6 +30,7 @@ import type {
   StoreUnavailable,
   TimelineQuery,
   TimelineDelivery,
+  TransportId,
   WebhookId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -357,6 +359,9 @@ const dueTestMessages = statement("message.dueTest")
 const orphanedMessages = statement("message.orphaned")
 const getByTransportId = statement("message.byTransportId")
 const tickMessage = statement("message.tick")
+const announceTick = statement("announce_tick")
+const earlyTicks = statement("message.earlyTicks")
+const dueTestTicks = statement("message.dueTestTicks")
 const waitingIds = statement("message.waitingIds")
 const foundMessages = statement("message.found")
 const messageTimeline = statement("message.timeline")
@@ -455,6 +460,33 @@ const operatorReads = (
   timeline: timelineFacts(database),
 })
 
+const toAwaitedTick = (row: Row<"message.earlyTicks">): AwaitedTick => ({
+  numberId: Number(row.number_id) as NumberId,
+  transportId: row.transport_id as TransportId,
+  tick: row.tick as AwaitedTick["tick"],
+})
+
+const applyTick = (database: DatabaseService, notify: Effect.Effect<void>): MessageStore["tick"] =>
+  Effect.fnUntraced(function* tick(numberId, transportId, state, now, toEvent) {
+    const from = movedByTick[state]
+    const params = { numberId, transportId, from, state, now, announces: toEvent !== undefined }
+    for (;;) {
+      const found = yield* tickMessage.first(database, params, (row) => ({
+        message: toMessage(row),
+        takesEvent: row.announced,
+      }))
+      if (found?.takesEvent !== true || toEvent === undefined) return found?.message ?? null
+      const moved = { ...found.message, state }
+      const { body, id, type } = toEvent(moved)
+      const event = { eventId: id, eventType: type, eventBody: body }
+      const change = { message: moved.id, state, from, now, ...event }
+      const isMoved = yield* announceTick.isTrue(database, change)
+      yield* notify
+      // Else another tick came first, and what it left is looked at.
+      if (isMoved) return moved
+    }
+  })
+
 export const messageStore = Effect.fnUntraced(function* (
   database: DatabaseService,
   { notify }: DeliveriesQueued,
@@ -508,9 +540,12 @@ export const messageStore = Effect.fnUntraced(function* (
     byTransportId(numberId, transportId) {
       return getByTransportId.first(database, { numberId, transportId }, toMessage)
     },
-    tick(numberId, transportId, state, now) {
-      const params = { numberId, transportId, from: movedByTick[state], state, now }
-      return tickMessage.first(database, params, toMessage)
+    tick: applyTick(database, notify),
+    earlyTicks(limit) {
+      return earlyTicks.all(database, { limit }, toAwaitedTick)
+    },
+    dueTestTicks(now, limit) {
+      return dueTestTicks.all(database, { now, limit }, toAwaitedTick)
     },
   }
   return store

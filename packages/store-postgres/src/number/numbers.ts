@@ -212,15 +212,14 @@ export const numberStore = (
         return toNumber(row)
       }),
     ),
-  setStatus: (id, status, phone, now, callback = null, reason = null) =>
-    Effect.tap(
-      setStatus.first(
-        database,
-        { number: id, status, phone: phone ?? null, now, reason, ...newCallback(callback) },
-        toNumber,
-      ),
-      callback === null ? Effect.void : notify,
-    ),
+  setStatus: (id, status, phone, now, callback = null, reason = null, events) => {
+    const eventId = events?.status ?? null
+    const change = { number: id, status, phone: phone ?? null, now, reason, eventId }
+    return Effect.tap(
+      setStatus.first(database, { ...change, ...newCallback(callback) }, toNumber),
+      callback === null && events === undefined ? Effect.void : notify,
+    )
+  },
   connection: readConnection(database),
   connections: listConnections(database),
   reportConnections: reportConnections(database),

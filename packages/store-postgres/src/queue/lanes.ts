@@ -10,6 +10,7 @@ import type {
   Message,
   MessageId,
   NextOfTurn,
+  NumberEventIds,
   NumberId,
   Owned,
   Pacing,
@@ -143,7 +144,10 @@ interface Control {
   readonly linked?: boolean
   readonly pause?: Pause
   readonly pacing?: Pacing
+  readonly events?: NumberEventIds | undefined
 }
+
+const reportEndedPauses = statement("report_ended_pauses")
 
 export const control = statement("control_lane")
 
@@ -156,6 +160,7 @@ export const toControl = (one: Control): Params<"control_lane"> => ({
   // Null in a pause that only an operator ends.
   pauseUntil: one.pause?.until ?? null,
   pacing: pacingOrNull(one.pacing ?? null),
+  eventId: one.events?.pause ?? null,
 })
 
 // Settling attempts, many in one call of `settle_attempts`.
@@ -178,6 +183,7 @@ const toSettlementElement = (one: Settlement): Element<"settle_attempts"> => ({
   interrupted: one._tag === "Again" && one.unfinished === "interrupted" ? 1 : 0,
   unfinished: one._tag === "Again" ? one.unfinished : null,
   endsTurn: one.endsTurn ? true : null,
+  pauseEventId: one.breaker?.pause == null ? null : (one.breaker.events?.pause ?? null),
   ...toChangeElement(one._tag === "Ended" ? one.change : null),
 })
 
@@ -214,11 +220,17 @@ export const laneQueue = (
       ? Effect.succeed(toSettled({ done: [], blockedByLock: [] }))
       : Effect.map(batchOrSplit(settlements, settleSome), toSettled)
   },
-  pause(numberId, pause, now) {
-    return control.isTrue(database, toControl({ numberId, pause, now }))
+  pause(numberId, pause, now, events) {
+    const params = toControl({ numberId, pause, now, events })
+    return Effect.tap(control.isTrue(database, params), report)
   },
-  resume(numberId, now) {
-    return control.isTrue(database, toControl({ numberId, now, resume: true }))
+  resume(numberId, now, events) {
+    const params = toControl({ numberId, now, resume: true, events })
+    return Effect.tap(control.isTrue(database, params), report)
+  },
+  reportEndedPauses(now, eventIds) {
+    const reported = reportEndedPauses.value(database, { now, eventIds })
+    return Effect.tap(Effect.map(reported, Number), (count) => (count > 0 ? report : Effect.void))
   },
 })
 
@@ -266,6 +278,7 @@ const nextDue = {
   linking: statement("nextDue.linking"),
   reminders: statement("nextDue.reminders"),
   campaigns: statement("nextDue.campaigns"),
+  pauses: statement("nextDue.pauses"),
   deliveries: statement("nextDue.deliveries"),
   number_checks: statement("nextDue.number_checks"),
 } satisfies Readonly<Record<Work, unknown>>

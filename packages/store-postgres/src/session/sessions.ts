@@ -63,7 +63,7 @@ const exchangeWithin = Effect.fnUntraced(function* exchangeWithin(
   const [row] = yield* exchange.in(run, params)
   if (row?.written !== true) return false
   if (account !== null) {
-    yield* control.in(run, toControl({ numberId, now, linked: true }))
+    yield* control.in(run, toControl({ numberId, now, linked: true, events: account.events }))
     yield* setAccount.in(run, { numberId, phone, now })
   }
   return true

@@ -25,7 +25,7 @@ import type {
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { positionReader } from "../database/positionReader.ts"
-import { statement, toColumns } from "../database/Sql.ts"
+import { numberOrNull, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
 import { toShareParams } from "../queue/lanes.ts"
 import { toClaimParams } from "../request/idempotency.ts"
@@ -319,7 +319,7 @@ const toEvent = (row: Row<"outbox.read">): OutboxEvent => ({
   type: row.type as OutboxEvent["type"],
   workspaceId: Number(row.workspace_id) as WorkspaceId,
   mode: row.mode as OutboxEvent["mode"],
-  messageId: Number(row.message_id) as OutboxEvent["messageId"],
+  messageId: numberOrNull(row.message_id) as OutboxEvent["messageId"],
   createdAt: row.created_at.getTime(),
   body: row.body,
   reference: row.reference,

@@ -19,6 +19,7 @@ import {
   noPauses,
   pausedUntil,
   pausesAfter,
+  pauseReport,
   pausesOnceLinked,
   restrictedSince,
   recipientName,
@@ -475,6 +476,28 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         facts: { c: { state } },
         core: hasCampaignEnded({ state }),
       })),
+    }),
+  )
+
+  it.effect("whether a pause is reported, and since when", () =>
+    compare("reported pauses", {
+      rows: { l: "lanes", q: "(now timestamptz)" },
+      sql: `case when tells_of_pause(l, q.now) then array[
+        case when l.pause_reported then 'number.resumed' else 'number.paused' end,
+        ${shownEnd("case when l.pause_reported then least(l.paused_until, q.now) else q.now end")}
+      ] end`,
+      draw: Effect.gen(function* () {
+        const first = yield* draw.maybe(aPause)
+        const [isReported, now] = [yield* draw.flag, yield* draw.time]
+        const report = pauseReport(isReported, first, now)
+        return {
+          facts: {
+            l: { ...pauseRow({ first, behind: null }), pause_reported: isReported },
+            q: { now: iso(now) },
+          },
+          core: report === undefined ? null : [report.type, report.since.toString()],
+        }
+      }),
     }),
   )
 

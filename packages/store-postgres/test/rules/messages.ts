@@ -9,12 +9,13 @@ import {
   fullUntilAfter,
   hasExpired,
   isInBound,
+  nextTestTick,
   visibleModes,
   quotaVerdict,
   statusAt,
   transitions,
 } from "@messaging-service/core"
-import type { MessageState } from "@messaging-service/core"
+import type { MessageState, Phone } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
@@ -34,6 +35,36 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
         return {
           facts: { m: { mode, state, refused } },
           core: countsInQuota({ mode, state }, refused),
+        }
+      }),
+    }),
+  )
+
+  it.effect("which tick a test message gets next, and when", () =>
+    compare("test ticks", {
+      rows: { m: "messages" },
+      sql: `case when test_tick(m) is not null then array[test_tick(m), ${toMillisSql("test_tick_at(m)")}::text] end`,
+      draw: Effect.gen(function* () {
+        const mode = yield* draw.from(visibleModes("test"))
+        const state = yield* draw.from(states)
+        const phone = `+1500555000${yield* draw.from([1, 2, 3, 9])}` as Phone
+        const sentAt = yield* draw.time
+        const deliveredAt = yield* draw.maybe(draw.time)
+        const next = nextTestTick(
+          { mode, state, to: { kind: "phone", phone, contactId: null } },
+          deliveredAt ?? sentAt,
+        )
+        return {
+          facts: {
+            m: {
+              mode,
+              state,
+              to_phone: phone,
+              sent_at: iso(sentAt),
+              delivered_at: iso(deliveredAt),
+            },
+          },
+          core: next && [next.tick, next.at.toString()],
         }
       }),
     }),

@@ -8,11 +8,14 @@ import {
   hasPhone,
   ownsAllNumbers,
   linksItself,
+  numberEvent,
   numberStatuses,
   phoneWithStatus,
+  platforms,
+  statusReport,
   phoneWithoutLink,
 } from "@messaging-service/core"
-import type { NumberId } from "@messaging-service/core"
+import type { EventId, NumberId, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
@@ -82,6 +85,52 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
         return {
           facts: { n: row, q: { before, status, phone } },
           core: phoneWithStatus(row, attempt, status, phone),
+        }
+      }),
+    }),
+  )
+
+  it.effect("what is reported of a number's status", () =>
+    compare("reported statuses", {
+      rows: { n: "numbers", q: "(id text, before text, now timestamptz)" },
+      sql: `(
+        select number_event_body(
+          q.id, 'number.' || n.status, n, case when n.status <> 'connected' then n.status_reason end, q.now, q.now
+        )
+        where tells_of_status(q.before, n.status)
+      )`,
+      draw: Effect.gen(function* () {
+        const [before, status] = [
+          yield* draw.from(numberStatuses),
+          yield* draw.from(numberStatuses),
+        ]
+        const reason = yield* draw.maybe(draw.from(connectionReasons))
+        const now = yield* draw.time
+        const number = {
+          id: yield* aNumberId,
+          workspaceId: 1 as WorkspaceId,
+          mode: "live" as const,
+          label: "",
+          loginMethod: "qr" as const,
+          createdAt: noon,
+          phone: yield* draw.maybe(draw.from(["1", "491512345678"])),
+          platform: yield* draw.from(platforms),
+          status,
+        }
+        const id = `evt_${"0".repeat(24)}` as EventId
+        const report = statusReport(before, status, reason, now)
+        return {
+          facts: {
+            n: {
+              id: number.id,
+              phone: number.phone,
+              platform: number.platform,
+              status,
+              status_reason: reason,
+            },
+            q: { id, before, now: iso(now) },
+          },
+          core: report === undefined ? null : numberEvent(id, report, number, now).body,
         }
       }),
     }),

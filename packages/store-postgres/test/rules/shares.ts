@@ -72,6 +72,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             disabled: false,
             no_room: 0,
             front: "-infinity",
+            pause_reported: false,
           })),
           messages: workspaces.map(({ id, workspaceId }) => ({
             ...aMessage,

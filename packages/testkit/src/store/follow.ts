@@ -1,6 +1,6 @@
 /** Reads the outbox of a store that other tests write to as well. */
 import { Store } from "@messaging-service/core"
-import type { Outbox, MessageEventType, OutboxEvent, WorkspaceId } from "@messaging-service/core"
+import type { Outbox, EventType, OutboxEvent, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 
 const pageSize = 1000
@@ -36,4 +36,6 @@ export const followOutbox = Effect.gen(function* () {
 
 /** The events of each message, in order. */
 export const scenario = (events: ReadonlyArray<OutboxEvent>) =>
-  events.map((event): readonly [number, MessageEventType] => [event.messageId, event.type])
+  events.flatMap(({ messageId, type }): ReadonlyArray<readonly [number, EventType]> =>
+    messageId === null ? [] : [[messageId, type]],
+  )

@@ -64,6 +64,7 @@ import { simulatedPhones } from "./contract/simulatedPhones.ts"
 import { storms } from "./contract/storms.ts"
 import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
+import { conversations } from "./contract/conversations.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
 import { webhooks } from "./contract/webhooks.ts"
@@ -101,6 +102,7 @@ const topics = {
   "test messages": testMessages,
   orphaned,
   ticks,
+  conversations,
   timelines,
   lists,
   choices,

@@ -38,7 +38,7 @@ export const outbox: Topic = (it) => {
         for (;;) {
           const last = !writing
           const page = yield* store.readEvents(position, 10)
-          received.push(...page.map((event) => event.messageId))
+          received.push(...page.flatMap(({ messageId }) => messageId ?? []))
           position = page.at(-1)?.id ?? position
           if (last && page.length === 0) return received
           yield* Effect.yieldNow

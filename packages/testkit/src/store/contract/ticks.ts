@@ -5,7 +5,7 @@ import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { followOutbox } from "../follow.ts"
 import { lookUp } from "../Reading.ts"
-import { sendNext } from "../Sending.ts"
+import { cancelled, end, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accept, aMessage, anAcceptance, aStage, aTransportId, noon } from "../Records.ts"
 
@@ -52,6 +52,33 @@ export const ticks: Topic = (it) => {
       assert.deepStrictEqual(yield* delivered(message), message)
       assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: false })
       assert.strictEqual((yield* sendNext(number)).id, message.id)
+    }),
+  )
+
+  it.effect("a tick that came early waits for its message, and the furthest counts", () =>
+    Effect.gen(function* () {
+      const { messages } = yield* Store
+      const { number } = yield* aStage()
+      const [left, cancelledOne] = [yield* aMessage(number), yield* aMessage(number)]
+      const listEarly = (message: Message) =>
+        Effect.map(messages.earlyTicks(1000), (all) =>
+          all.filter(({ transportId }) => transportId === message.transportId),
+        )
+      yield* read(left)
+      yield* delivered(left)
+      yield* delivered(cancelledOne)
+      assert.deepStrictEqual(yield* listEarly(left), [])
+      yield* sendNext(number)
+      yield* end(cancelled(cancelledOne))
+      const [early] = yield* listEarly(left)
+      assert.deepStrictEqual(early, {
+        numberId: number.id,
+        transportId: left.transportId,
+        tick: "read",
+      })
+      assert.deepStrictEqual(yield* listEarly(cancelledOne), [])
+      yield* read(left)
+      assert.deepStrictEqual(yield* listEarly(left), [])
     }),
   )
 

@@ -282,6 +282,7 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   call("webhooks.readEvents", 0, 1000),
   call("messages.expired", now, 1000),
   call("messages.dueTest", now, 1000, 1000),
+  call("messages.dueTestTicks", now, 1000),
   call("messages.orphaned", 1000),
   call("numbers.lapsedLinkings", now, 1000),
   call("numbers.dueTestLinkings", now, 1000),

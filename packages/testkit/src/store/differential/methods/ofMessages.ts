@@ -12,6 +12,7 @@ import type {
   MediaReference,
   Message,
   MessageChange,
+  MessageEvent,
   MessageFilter,
   MessageId,
   NewMessage,
@@ -27,7 +28,7 @@ import { day, hour, minute } from "../../Records.ts"
 import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
-import { aCap } from "./ofNumbers.ts"
+import { aCap, someEvents } from "./ofNumbers.ts"
 
 const aRecipient = (c: Chooser, workspaceId: WorkspaceId): Recipient => {
   const contact = c.record<Contact>("contact")
@@ -147,6 +148,7 @@ const anAftermath = (c: Chooser): Aftermath => ({
   breaker: c.maybe(() => ({
     strikes: { refusals: c.below(4), pauses: c.below(2) },
     pause: c.maybe(() => ({ until: c.later(), reason: c.one(["restricted", "banned"]) })),
+    ...(c.once(5) ? {} : { events: someEvents(c) }),
   })),
   endsTurn: c.once(4),
 })
@@ -373,9 +375,25 @@ export const ofMessages: Methods<"messages"> = {
     input: (c) => {
       const message = c.message()
       const { from, transportId } = message ?? { from: c.number(), transportId: c.transportId() }
-      return [from.id, transportId, c.one(["delivered", "read"]), c.now]
+      const { now } = c
+      const id = c.eventId()
+      const toEvent = (moved: Message): MessageEvent => ({
+        id,
+        type: moved.state === "read" ? "message.read" : "message.delivered",
+        workspaceId: moved.workspaceId,
+        mode: moved.mode,
+        messageId: moved.id,
+        createdAt: now,
+        body: JSON.stringify({ id, message: moved.id, state: moved.state }),
+      })
+      const tick = c.one(["delivered", "read"] as const)
+      return c.once(4)
+        ? [from.id, transportId, tick, now]
+        : [from.id, transportId, tick, now, toEvent]
     },
   },
+  earlyTicks: { weight: 1, input: () => [1000] },
+  dueTestTicks: { weight: 1, input: (c) => [c.now, 1000] },
   timeline: {
     weight: 3,
     kind: "message",
@@ -411,6 +429,7 @@ const kinds = [
   "linking",
   "reminders",
   "campaigns",
+  "pauses",
 ] as const
 
 export const ofQueue: Methods<"queue"> = {
@@ -451,9 +470,13 @@ export const ofQueue: Methods<"queue"> = {
       c.id("number"),
       { until: c.one([null, c.later()]), reason: c.one(["paused", "restricted", "banned"]) },
       c.now,
+      someEvents(c),
     ],
   },
-  resume: { input: (c) => [c.id("number"), c.now] },
+  resume: { input: (c) => [c.id("number"), c.now, someEvents(c)] },
+  reportEndedPauses: {
+    input: (c) => [c.now, Array.from({ length: 1 + c.below(3) }, () => c.eventId())],
+  },
   nextDue: {
     weight: 3,
     input: (c) => {

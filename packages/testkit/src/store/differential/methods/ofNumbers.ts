@@ -9,6 +9,7 @@ import type {
   LinkingView,
   Mode,
   NewAttempt,
+  NumberEventIds,
   NumberId,
   Pacing,
   QuotaLimit,
@@ -29,6 +30,11 @@ export const aPacing = (c: Chooser): Pacing | null =>
 
 const aReason = (c: Chooser): ConnectionReason | null =>
   c.one([null, "logged_out", "banned", "restricted", "client_outdated", "connection_lost"])
+
+export const someEvents = (c: Chooser): NumberEventIds => ({
+  status: c.eventId(),
+  pause: c.eventId(),
+})
 
 export const aCap = (c: Chooser): QuotaLimit => ({
   messages: c.one([1000, 1, 2]),
@@ -147,6 +153,7 @@ export const ofNumbers: Methods<"numbers"> = {
         c.now,
         c.maybe(() => aCallback(c, number, c.url())),
         aReason(c),
+        someEvents(c),
       ]
     },
   },
@@ -226,14 +233,14 @@ export const ofNumbers: Methods<"numbers"> = {
         connected: aCallback(c, number, url),
         disconnected: aCallback(c, number, url),
       }))
-      return [id, c.phone().slice(1), c.now, reports]
+      return [id, c.phone().slice(1), c.now, reports, someEvents(c)]
     },
   },
   abandonLinking: {
     input: (c) => {
       const { id, number } = chooseLinking(c)
       const callback = c.maybe(() => aCallback(c, number, c.url()))
-      return [id, { at: c.now, reason: aReason(c) ?? "link_expired" }, callback]
+      return [id, { at: c.now, reason: aReason(c) ?? "link_expired" }, callback, someEvents(c)]
     },
   },
   lapsedLinkings: { weight: 1, input: (c) => [c.now, c.limit()] },

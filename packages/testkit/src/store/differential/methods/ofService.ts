@@ -17,6 +17,7 @@ import { day, hour } from "../../Records.ts"
 import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
+import { someEvents } from "./ofNumbers.ts"
 import type { Side } from "../Side.ts"
 
 const keyTypes = ["session", "pre-key"] as const
@@ -79,7 +80,10 @@ export const ofSessions: Methods<"sessions"> = {
       const before = c.one([written, written, null])
       const next = `credentials ${c.fresh()}`
       const after = before === null ? next : c.one([next, null])
-      const account = c.maybe(() => ({ phone: c.one([c.phone().slice(1), null]) }))
+      const account = c.maybe(() => ({
+        phone: c.one([c.phone().slice(1), null]),
+        ...(c.once(5) ? {} : { events: someEvents(c) }),
+      }))
       // A login replaces credentials that it wrote when it began.
       const loggedIn = before === null || after === null ? null : account
       return [numberId, before, after, someKeys(c), c.now, loggedIn]
@@ -89,7 +93,6 @@ export const ofSessions: Methods<"sessions"> = {
   trim: {
     weight: 1,
     input: (c) => [c.id("number"), c.one(keyTypes), c.one([2, 0, 1]), null],
-    // Which of those written at the same moment go is each store's choice.
   },
   markLeaving: { weight: 1, input: (c) => [c.id("number"), c.now, null] },
   wipe: { weight: 1, input: (c) => [c.id("number"), null] },

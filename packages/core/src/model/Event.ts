@@ -1,0 +1,67 @@
+/**
+ * Events: what the commit of a change writes for webhooks and listeners, with a frozen body, so that
+ * every change is announced and every attempt is identical (contract: Events, Events of conversations).
+ */
+import type { EventId, MessageId, WorkspaceId } from "./Ids.ts"
+import type { Mode } from "./Workspace.ts"
+
+/** What an endpoint that names no types receives, in the order of answers. */
+export const webhookEventTypes = [
+  "message.sent",
+  "message.failed",
+  "message.cancelled",
+  "message.expired",
+] as const
+
+/** Of a message's end. */
+export type MessageEventType = (typeof webhookEventTypes)[number]
+
+/** Of a tick, by the state that it leads to. */
+export const tickEvents = { delivered: "message.delivered", read: "message.read" } as const
+
+export type TickEventType = (typeof tickEvents)[keyof typeof tickEvents]
+
+export const numberEventTypes = [
+  "number.connected",
+  "number.disconnected",
+  "number.paused",
+  "number.resumed",
+] as const
+
+export type NumberEventType = (typeof numberEventTypes)[number]
+
+/** What an endpoint may name beside the four while conversations are on. */
+export const conversationEventTypes = [
+  tickEvents.delivered,
+  tickEvents.read,
+  ...numberEventTypes,
+] as const
+
+export type ConversationEventType = (typeof conversationEventTypes)[number]
+
+/** Everything that an endpoint may name. */
+export const eventTypes = [...webhookEventTypes, ...conversationEventTypes] as const
+
+export type EventType = (typeof eventTypes)[number]
+
+export const isConversationEvent = (type: unknown): type is ConversationEventType =>
+  (conversationEventTypes as ReadonlyArray<unknown>).includes(type)
+
+export interface ServiceEvent {
+  readonly id: EventId
+  readonly type: EventType
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  /** Null for the event of a number. */
+  readonly messageId: MessageId | null
+  readonly createdAt: number
+  /** The envelope's bytes, identical in every attempt (contract: Events). */
+  readonly body: string
+}
+
+export interface MessageEvent extends ServiceEvent {
+  readonly messageId: MessageId
+}
+
+/** The `ping` that tests a webhook endpoint (contract: Events). */
+export type PingEvent = Pick<ServiceEvent, "id" | "createdAt" | "body">

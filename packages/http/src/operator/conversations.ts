@@ -1,0 +1,108 @@
+/** Conversations of a workspace: whether they are on, and how (contract: Turning them on). */
+import {
+  ConversationBody,
+  Conversations,
+  described,
+  formatInstant,
+  instantOrNull,
+  receivedMediaModes,
+} from "@messaging-service/core"
+import type { SetConversations, StoredConversations } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
+import { json, jsonBody, TimeJson } from "../Entry.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
+
+const ConversationsJson = Schema.Struct({
+  groups: Schema.Boolean,
+  retention_days: Schema.Int,
+  media: Schema.Literals(receivedMediaModes),
+  max_file_bytes: Schema.Int,
+  max_storage_bytes: Schema.Int,
+  hold_new_chats: Schema.Boolean,
+  since: described(TimeJson, "When they were turned on."),
+  stored: described(
+    Schema.Struct({
+      messages: Schema.Int,
+      bytes: described(Schema.Int, "Of received files."),
+      oldest_at: described(Schema.NullOr(Schema.String), "Null when there are none."),
+    }),
+    "What is kept of what people wrote.",
+  ),
+}).annotate({ identifier: "Conversations" })
+
+const conversationsJson = ({ stored, ...settings }: StoredConversations) => ({
+  groups: settings.groups,
+  retention_days: settings.retentionDays,
+  media: settings.media,
+  max_file_bytes: settings.maxFileBytes,
+  max_storage_bytes: settings.maxStorageBytes,
+  hold_new_chats: settings.holdNewChats,
+  since: formatInstant(settings.since),
+  stored: {
+    messages: stored.messages,
+    bytes: stored.bytes,
+    oldest_at: instantOrNull(stored.oldestAt),
+  },
+})
+
+const OffJson = Schema.Struct({ deleted: Schema.Literal(true) }).annotate({
+  identifier: "ConversationsOff",
+})
+
+const example: typeof ConversationsJson.Type = {
+  groups: false,
+  retention_days: 30,
+  media: "on_arrival",
+  max_file_bytes: 16_777_216,
+  max_storage_bytes: 5_368_709_120,
+  hold_new_chats: false,
+  since: "2030-01-31T07:00:00Z",
+  stored: { messages: 0, bytes: 0, oldest_at: null },
+}
+
+const route = operatorRoute("Conversations")
+const path = `${workspacePath}/conversations` as const
+
+export const conversationRoutes: ReadonlyArray<OperatorRoute> = [
+  route(`PUT ${path}`, {
+    id: "setConversations",
+    right: "operator",
+    summary: "Turn conversations on",
+    about:
+      "Keys and webhook endpoints of the workspace may then name more scopes and event types. Replaces all settings.",
+    request: json<SetConversations>()(ConversationBody, { groups: true }),
+    success: "The settings.",
+    answer: jsonBody(ConversationsJson, example),
+    handler: Effect.fnUntraced(function* setConversations({ id, request, role }) {
+      const conversations = yield* Conversations
+      return conversationsJson(yield* conversations.put(role, id("id"), request))
+    }),
+  }),
+  route(`GET ${path}`, {
+    id: "getConversations",
+    right: "administrate",
+    summary: "Get the settings of conversations",
+    success: "The settings, and what is stored.",
+    answer: jsonBody(ConversationsJson, example),
+    refused: ["conversations_not_enabled"],
+    handler: Effect.fnUntraced(function* getConversations({ id, role }) {
+      const conversations = yield* Conversations
+      return conversationsJson(yield* conversations.get(role, id("id")))
+    }),
+  }),
+  route(`DELETE ${path}`, {
+    id: "deleteConversations",
+    right: "operator",
+    summary: "Turn conversations off",
+    about: "At once; what was received is erased.",
+    success: "They are off.",
+    answer: jsonBody(OffJson, { deleted: true }),
+    refused: ["conversations_not_enabled"],
+    handler: Effect.fnUntraced(function* deleteConversations({ id, role }) {
+      const conversations = yield* Conversations
+      yield* conversations.remove(role, id("id"))
+      return { deleted: true } as const
+    }),
+  }),
+]
