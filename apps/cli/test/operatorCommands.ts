@@ -360,6 +360,27 @@ export const operatorCommands: Entries = {
     assert.isNull(stored?.["retention_days"])
     assert.strictEqual((await messaging(["me"])).code, 4)
   },
+  "conversations on": async ({ json, workspace }) => {
+    const settings = ["--groups", "on", "--retention", 7, "--media", "off"]
+    assert.deepInclude((await json("conversations on", [workspace, ...settings]))[0], {
+      groups: true,
+      retention_days: 7,
+      media: "off",
+      hold_new_chats: false,
+    })
+  },
+  "conversations show": async ({ json, messaging, workspace }) => {
+    assert.strictEqual((await messaging(["conversations", "show", String(workspace)])).code, 5)
+    await json("conversations on", [workspace])
+    assert.deepInclude((await json("conversations show", [workspace]))[0], { retention_days: 30 })
+  },
+  "conversations off": async ({ json, messaging, workspace }) => {
+    await json("conversations on", [workspace])
+    assert.strictEqual((await messaging(["conversations", "off", String(workspace)])).code, 2)
+    assert.deepStrictEqual(await json("conversations off", [workspace, "--yes"]), [
+      { deleted: true },
+    ])
+  },
   "workspaces delete": async ({ json, messaging, workspace }) => {
     assert.strictEqual((await messaging(["workspaces", "delete", String(workspace)])).code, 2)
     assert.deepStrictEqual(await json("workspaces delete", [workspace, "--yes"]), [

@@ -46,7 +46,18 @@ const deliveryColumns = [
 
 const one = { id: once(id("endpoint")) }
 
-const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
+const events = [
+  "message.sent",
+  "message.failed",
+  "message.cancelled",
+  "message.expired",
+  "message.delivered",
+  "message.read",
+  "number.connected",
+  "number.disconnected",
+  "number.paused",
+  "number.resumed",
+] as const
 
 /** Deliveries as they happen. */
 const followDeliveries = (request: () => Listing<Delivery>, { output, machine }: Tools) => {
@@ -68,7 +79,12 @@ export const webhookCommands = [
     arguments: { url: once(link("A public https:// address.")) },
     options: {
       ...targetOptions,
-      event: any(choice(events, "The event types to deliver. Default: all.")),
+      event: any(
+        choice(
+          events,
+          "The event types to deliver. Default: the first four; the others need conversations.",
+        ),
+      ),
       description: maybe(text("TEXT", "For people.")),
     },
     run: async ({ description, event, url }, { caller, output, place }) => {

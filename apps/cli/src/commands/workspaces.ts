@@ -50,6 +50,8 @@ const scopes = [
   "numbers",
   "media",
   "contacts",
+  "chats:read",
+  "chats:write",
 ] as const
 
 const one = { id: once(id("workspace")) }

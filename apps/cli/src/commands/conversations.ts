@@ -1,0 +1,65 @@
+/** Conversations of a workspace: whether they are on, and with which settings. */
+import { choice, command, count, flag, maybe, number, workspace } from "../Command.ts"
+import { usageError } from "../ending.ts"
+import { toFields } from "./rows.ts"
+
+const onOff = (about: string) => maybe(choice(["on", "off"], about))
+
+const isOn = (value: "on" | "off" | undefined): boolean | undefined =>
+  value === undefined ? undefined : value === "on"
+
+export const conversationCommands = [
+  command({
+    name: "conversations show",
+    as: "operator",
+    summary: "Shows the settings of a workspace's conversations, and what is stored.",
+    arguments: { workspace },
+    run: async (input, { operator, output }) =>
+      output.one(await operator().conversations.get(input.workspace)),
+  }),
+  command({
+    name: "conversations on",
+    as: "operator",
+    summary: "Turns conversations on, or replaces their settings.",
+    about:
+      "Keys and webhook endpoints of the workspace may then name more scopes and events. A setting that is left out takes its default.",
+    arguments: { workspace },
+    options: {
+      groups: onOff("Stores what is written in groups too. Default: off."),
+      retention: maybe(count("DAYS", "Keeps received messages that long. Default: 30.")),
+      media: maybe(
+        choice(["on_arrival", "on_demand", "off"], "When files are fetched. Default: on_arrival."),
+      ),
+      "max-file": maybe(count("BYTES", "Fetches no larger file. Default: 16777216.")),
+      "max-storage": maybe(number("BYTES", "Room for all files. Default: 5368709120.")),
+      "hold-new-chats": onOff(
+        "Messages to new people wait while WhatsApp lets the number open no chats. Default: off.",
+      ),
+    },
+    run: async (input, { operator, output }) =>
+      output.one(
+        await operator().conversations.set(
+          input.workspace,
+          toFields({
+            groups: isOn(input.groups),
+            retention_days: input.retention,
+            media: input.media,
+            max_file_bytes: input["max-file"],
+            max_storage_bytes: input["max-storage"],
+            hold_new_chats: isOn(input["hold-new-chats"]),
+          }),
+        ),
+      ),
+  }),
+  command({
+    name: "conversations off",
+    as: "operator",
+    summary: "Turns conversations off, and erases what was received.",
+    arguments: { workspace },
+    options: { yes: flag("It is meant. Required.") },
+    run: async (input, { operator, output }) => {
+      if (!input.yes) throw usageError("turning conversations off needs --yes")
+      output.one(await operator().conversations.delete(input.workspace))
+    },
+  }),
+]
