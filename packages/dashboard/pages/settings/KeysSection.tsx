@@ -13,9 +13,18 @@ import { Button, Secret, Section } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { keyLabels, keyLabels as labels, newKeyLabels, scopeLabels } from "./words.ts"
+import { useConversations } from "./conversations.ts"
+import {
+  chatScopeLabels,
+  keyLabels,
+  keyLabels as labels,
+  newKeyLabels,
+  scopeLabels,
+} from "./words.ts"
 
 const never = <span className="text-soft">{labels.never}</span>
+
+const allScopeLabels = { ...scopeLabels, ...chatScopeLabels }
 
 const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
   {
@@ -34,7 +43,7 @@ const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
     cell: ({ scopes }) =>
       scopes.length === Object.keys(scopeLabels).length
         ? labels.everything
-        : scopes.map((scope) => scopeLabels[scope][0]).join(", "),
+        : scopes.map((scope) => allScopeLabels[scope][0]).join(", "),
   },
   {
     name: labels.numbers,
@@ -137,22 +146,23 @@ const Marks = ({ of: key }: { of: Key }) => {
 }
 
 type Version2Key = Extract<CreateKey, { version: 2 }>
-type Scope = keyof typeof scopeLabels
+type Scope = keyof typeof allScopeLabels
 
 const scopes = Object.keys(scopeLabels) as ReadonlyArray<Scope>
+const allScopes = Object.keys(allScopeLabels) as ReadonlyArray<Scope>
 
 const lifetimes: ReadonlyArray<NonNullable<Version2Key["expires_in"]>> = ["30d", "90d", "1y"]
 
 /** The request that the form describes. */
 const toKey = (data: FormData): CreateKey => {
   if (formText(data, "version") === "1") return { version: 1 }
-  const chosen = scopes.filter((scope) => data.has(`scope ${scope}`))
+  const chosen = allScopes.filter((scope) => data.has(`scope ${scope}`))
   const numbers = data.getAll("number").map(Number)
   return {
     version: 2,
     name: formText(data, "name"),
     mode: formText(data, "mode") === "test" ? "test" : "live",
-    scopes: chosen.length === scopes.length ? "all" : chosen,
+    scopes: chosen,
     number_ids: data.has("all numbers") ? null : numbers,
     expires_in: lifetimes.find((one) => one === formText(data, "expires")) ?? null,
   }
@@ -221,27 +231,30 @@ const version2Fields = (id: number): FormFields => [
     },
     { name: "expires", label: newKeyLabels.expires, options: newKeyLabels.lifetimes },
   ],
-  { shows: "scopes", draw: (problem) => <Scopes problem={problem} /> },
+  { shows: "scopes", draw: (problem) => <Scopes id={id} problem={problem} /> },
   { shows: "number_ids", draw: (problem) => <Numbers id={id} problem={problem} /> },
 ]
 
-const Scopes = ({ problem }: { problem: string | undefined }) => (
-  <fieldset className="flex flex-col gap-2">
-    <legend className="pb-1 text-sm font-medium">{newKeyLabels.scopes}</legend>
-    <div className="grid gap-3 sm:grid-cols-2">
-      {scopes.map((scope) => (
-        <CheckField
-          key={scope}
-          name={`scope ${scope}`}
-          label={scopeLabels[scope][0]}
-          about={scopeLabels[scope][1]}
-          defaultChecked
-        />
-      ))}
-    </div>
-    <Problem text={problem} />
-  </fieldset>
-)
+const Scopes = ({ id, problem }: { id: number; problem: string | undefined }) => {
+  const conversations = useConversations(id)
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="pb-1 text-sm font-medium">{newKeyLabels.scopes}</legend>
+      <div className="grid gap-3 sm:grid-cols-2">
+        {(conversations.data == null ? scopes : allScopes).map((scope) => (
+          <CheckField
+            key={scope}
+            name={`scope ${scope}`}
+            label={allScopeLabels[scope][0]}
+            about={allScopeLabels[scope][1]}
+            defaultChecked
+          />
+        ))}
+      </div>
+      <Problem text={problem} />
+    </fieldset>
+  )
+}
 
 const Problem = ({ text }: { text: string | undefined }) =>
   text !== undefined && (

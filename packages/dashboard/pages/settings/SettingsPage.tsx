@@ -9,6 +9,7 @@ import { ConfirmCall, Dialog } from "../ui/Dialog.tsx"
 import { TextField } from "../ui/forms.tsx"
 import { Button, Empty, Failure, PageHead, Secret, Section } from "../ui/parts.tsx"
 import { dialogLabels, stateLabels } from "../ui/words.ts"
+import { ConversationsSection } from "./ConversationsSection.tsx"
 import { KeysSection } from "./KeysSection.tsx"
 import { PortalLinks } from "./PortalLinks.tsx"
 import { callbackLabels, deleteLabels, settingsLabels as labels } from "./words.ts"
@@ -35,6 +36,7 @@ export const SettingsPage = () => {
       <PageHead title={labels.title} />
       <KeysSection id={id} isOwner={session.role === "owner"} />
       {session.role === "owner" && <PortalLinks id={id} />}
+      <ConversationsSection id={id} isOperator={session.kind === "operator"} />
       <CallbackSecret id={id} />
       {session.kind === "operator" && <ForOperators id={id} />}
     </main>

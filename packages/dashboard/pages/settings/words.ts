@@ -67,6 +67,23 @@ export const scopeLabels = {
   contacts: ["Number checks", "Find out which phones are registered."],
 } as const
 
+/** What keys may do while conversations are on. */
+export const chatScopeLabels = {
+  "chats:read": ["Read chats", "What people write to the numbers."],
+  "chats:write": ["Change chats", "Mark them as read, and erase what was received."],
+} as const
+
+export const conversationsLabels = {
+  title: "Conversations",
+  about: "Webhooks may then also hear of deliveries, reads, and of numbers that connect or pause.",
+  turnOn: "Turn on",
+  turnOff: "Turn off",
+  off: "Off.",
+  onSince: "On since",
+  turnOffTitle: "Turn conversations off?",
+  turnOffAbout: "What was received is erased. Webhooks hear of sent and failed messages as before.",
+}
+
 export const callbackLabels = {
   title: "Callback secret",
   about: "Signs the callbacks of version 1. Your program checks it.",

@@ -1,5 +1,6 @@
 /** The fields of an endpoint, of a new one and of one to change. */
 import type { Webhook } from "@messaging-service/client"
+import { useConversations } from "../settings/conversations.ts"
 import { CheckField, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
 import { eventLabels, newWebhookLabels as labels } from "./words.ts"
@@ -13,8 +14,11 @@ export const toEndpoint = (data: FormData) => ({
   events: events.filter((one) => data.has(one)),
 })
 
-/** The endpoint as it is now; a new one has every event. */
-export const endpointFields = (webhook?: Webhook): FormFields => [
+/** The others need conversations. */
+const ofMessageEnds = events.slice(0, 4)
+
+/** The endpoint as it is now; a new one of that workspace has the events of messages' ends. */
+export const endpointFields = (id: number, webhook?: Webhook): FormFields => [
   {
     name: "url",
     type: "url",
@@ -28,23 +32,39 @@ export const endpointFields = (webhook?: Webhook): FormFields => [
   {
     shows: "events",
     draw: (problem) => (
-      <fieldset className="flex flex-col gap-2">
-        <legend className="pb-1 text-sm font-medium">{labels.events}</legend>
-        {events.map((one) => (
-          <CheckField
-            key={one}
-            name={one}
-            label={eventLabels[one]}
-            defaultChecked={webhook?.events.includes(one) ?? true}
-          />
-        ))}
-        <p role="alert" className="text-xs text-red empty:hidden">
-          {problem}
-        </p>
-      </fieldset>
+      <Events id={id} chosen={webhook?.events ?? ofMessageEnds} problem={problem} />
     ),
   },
 ]
+
+const Events = ({
+  chosen,
+  id,
+  problem,
+}: {
+  id: number
+  chosen: Webhook["events"]
+  problem: string | undefined
+}) => {
+  const conversations = useConversations(id)
+  const offered = conversations.data == null ? ofMessageEnds : events
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="pb-1 text-sm font-medium">{labels.events}</legend>
+      {offered.map((one) => (
+        <CheckField
+          key={one}
+          name={one}
+          label={eventLabels[one]}
+          defaultChecked={chosen.includes(one)}
+        />
+      ))}
+      <p role="alert" className="text-xs text-red empty:hidden">
+        {problem}
+      </p>
+    </fieldset>
+  )
+}
 
 /** The ids of one endpoint's operations. */
 export interface WebhookPath {

@@ -87,7 +87,7 @@ const ChangeWebhook = ({
       call={change}
       submit={(data) => change.mutate({ path, body: toEndpoint(data) })}
       close={close}
-      fields={endpointFields(webhook)}
+      fields={endpointFields(path.id, webhook)}
     >
       <p className="text-xs text-soft">{labels.changeAbout}</p>
     </FormDialog>

@@ -108,7 +108,7 @@ const NewWebhook = ({ close, id }: { id: number; close: () => void }) => {
       call={add}
       submit={(data) => add.mutate({ path: { id }, body: toEndpoint(data) })}
       close={close}
-      fields={endpointFields()}
+      fields={endpointFields(id)}
     />
   )
 }

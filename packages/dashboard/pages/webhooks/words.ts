@@ -125,6 +125,12 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
   "message.failed": "Failed",
   "message.cancelled": "Cancelled",
   "message.expired": "Expired",
+  "message.delivered": "Delivered",
+  "message.read": "Read",
+  "number.connected": "Number connected",
+  "number.disconnected": "Number disconnected",
+  "number.paused": "Number paused",
+  "number.resumed": "Number resumed",
 }
 
 export const callbacksLabels = {
