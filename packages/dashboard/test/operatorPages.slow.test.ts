@@ -28,7 +28,10 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
     onPage("/workspaces", async (page) => {
       const refusals: Array<string> = []
       page.on("response", (response) => {
-        if (response.status() >= 400) refusals.push(`${response.status()} ${response.url()}`)
+        const answer = `${response.status()} ${new URL(response.url()).pathname}`
+        // So the service says that conversations are off.
+        const isOff = answer === "404 /admin/v1/workspaces/1/conversations"
+        if (response.status() >= 400 && !isOff) refusals.push(answer)
       })
       await goTo(page, dashboard, "/w/1")
       const names = await page
