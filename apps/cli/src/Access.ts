@@ -125,7 +125,7 @@ export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
     if (file !== undefined) {
       const text = readSecret(file)
       if (text !== "") return text
-      throw new Ended("notAllowed", `${file} holds no ${which.what}`)
+      throw new Ended("notAllowed", `${file} is empty`)
     }
     const of = named()
     return of === undefined ? environmentSecret(machine, which) : profileSecret(of, which, common)

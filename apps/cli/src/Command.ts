@@ -59,6 +59,7 @@ export interface CommonOptions {
   readonly retries?: number
   readonly fields?: string
   readonly json: boolean
+  readonly utc: boolean
   readonly help: boolean
 }
 

@@ -5,6 +5,12 @@ export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Standard input; null when it is a terminal. */
   readonly input: (() => Promise<string>) | null
+  /** Asks on the terminal for a secret, which it does not show; null where standard input is none. */
+  readonly askSecret: ((question: string) => Promise<string>) | null
+  /** The width of the terminal that shows results; null where they go elsewhere. */
+  readonly width: number | null
+  /** An IANA zone: people see times there. */
+  readonly timeZone: string
   /** Writes results to standard output; after a failure it writes no more. */
   readonly print: (text: string) => void
   /** Waits for the output; returns the error, or null. `EPIPE`: the reader has gone. */

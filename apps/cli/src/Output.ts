@@ -56,6 +56,41 @@ const format = (value: unknown): string => {
     .join(", ")
 }
 
+/** A time as the API gives it. */
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
+/** Short times of a zone; with the year where it is not the present one. */
+const makeTimeText = (timeZone: string, now: number): ((time: string) => string) => {
+  const formatter = (withYear: boolean) =>
+    new Intl.DateTimeFormat("en-GB", {
+      timeZone,
+      day: "2-digit",
+      month: "short",
+      ...(withYear ? { year: "numeric" } : {}),
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      hourCycle: "h23",
+    })
+  const [short, long] = [formatter(false), formatter(true)]
+  const year = new Intl.DateTimeFormat("en-GB", { timeZone, year: "numeric" })
+  return (time) => {
+    const date = new Date(time)
+    const isThisYear = year.format(date) === year.format(now)
+    return (isThisYear ? short : long).format(date).replace(",", "")
+  }
+}
+
+/** The value with each time in it as such a text. */
+const withTimes = (value: unknown, text: (time: string) => string): unknown => {
+  if (typeof value === "string") return instant.test(value) ? text(value) : value
+  if (Array.isArray(value)) return value.map((each) => withTimes(each, text))
+  if (!isNested(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withTimes(inner, text)]),
+  )
+}
+
 const toCell = <Item>(column: Column<Item>): Cell<Item> => {
   if (typeof column === "string") return [column, (item) => item[column]]
   const [heading, of] = column
@@ -82,14 +117,26 @@ const unlikeTheService = new Ended(
 /** Measures and prints as many rows at once as a page has. */
 const blockRows = 100
 
-const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+/** What stays of the widest column at least, where a terminal is too narrow for all. */
+const minCut = 20
+
+/** Columns side by side. Where they are wider than `max` together, the widest one is cut. */
+const table = (rows: ReadonlyArray<ReadonlyArray<string>>, max: number | null = null): string => {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),
   )
+  const widest = widths.indexOf(Math.max(...widths))
+  const excess = max === null ? 0 : widths.reduce((a, b) => a + b + 2, -2) - max
+  if (excess > 0) {
+    const own = widths[widest] ?? 0
+    widths[widest] = Math.min(own, Math.max(minCut, own - excess))
+  }
+  const cut = (cell: string, width: number) =>
+    cell.length > width ? `${cell.slice(0, width - 1)}…` : cell.padEnd(width)
   return rows
     .map((row) =>
       row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .map((cell, at) => cut(cell, widths[at] ?? 0))
         .join("  ")
         .trimEnd(),
     )
@@ -176,7 +223,7 @@ const chosenFields = (
     const names = Object.keys(item)
     const unknown = fields.filter((name) => !names.includes(name.split(".")[0] ?? ""))
     if (unknown.length === 0) return
-    remark(`there is no field ${unknown.join(", ")}; there are ${names.join(", ")}`, {
+    remark(`unknown field ${unknown.join(", ")}; there are ${names.join(", ")}`, {
       unknown_fields: unknown,
     })
   }
@@ -206,12 +253,15 @@ const remarker =
     machine.remark(`${said}\n`)
   }
 
-/** Output with only those fields of each record, or with all. */
+/** Output with only those fields of each record, or with all; people see times of the machine's zone, or of UTC. */
 export const makeOutput = (
   machine: Machine,
-  json: boolean,
+  { json, utc = false }: { readonly json: boolean; readonly utc?: boolean },
   fields?: ReadonlyArray<string>,
 ): Output => {
+  const timeText = makeTimeText(utc ? "UTC" : machine.timeZone, machine.now())
+  const toText = <Item>(of: Cell<Item>[1], item: Item) =>
+    format(withTimes(valueOf(of, item), timeText))
   let hasProgress = false
   let hasRecord = false
   const progress = (text: string | undefined) => {
@@ -236,7 +286,7 @@ export const makeOutput = (
         columns === undefined
           ? Object.entries(chosen.of(item))
           : chosen.columns(columns).map(([name, of]) => [name, valueOf(of, item)] as const)
-      print(fieldLines(pairs))
+      print(fieldLines(pairs.map(([name, value]) => [name, withTimes(value, timeText)])))
     },
     all: async (items, own, max = Number.POSITIVE_INFINITY) => {
       const columns = chosen.columns(own)
@@ -246,20 +296,20 @@ export const makeOutput = (
       if (!isList(items)) throw unlikeTheService
       for await (const item of items) {
         if (json) line(item)
-        else rows.push(columns.map(([, of]) => format(valueOf(of, item))))
+        else rows.push(columns.map(([, of]) => toText(of, item)))
         if (rows.length > blockRows) {
-          print(table(rows))
+          print(table(rows, machine.width))
           rows = []
         }
         if (++lastCount >= max || (await machine.written()) !== null) break
       }
       if (json) return
       if (lastCount === 0) print("none\n")
-      else print(table(rows))
+      else print(table(rows, machine.width))
     },
     event: (item, columns) => {
       if (json) return line(item)
-      const cells = chosen.columns(columns).map(([, of]) => format(valueOf(of, item)))
+      const cells = chosen.columns(columns).map(([, of]) => toText(of, item))
       print(`${cells.join("  ")}\n`)
     },
     print: (text) => {

@@ -138,8 +138,8 @@ export const hasNoWorker = ({ workers_alive }: ServiceFigures): boolean => worke
 const noWorker = ({ worker_seen_seconds: lastCount }: ServiceFigures): Trouble => ({
   trouble:
     lastCount === null
-      ? "no worker lives, so nothing leaves"
-      : `no worker lives, so nothing leaves: the last sign of one came ${Math.round(lastCount)} s ago`,
+      ? "no worker is running, so nothing is sent"
+      : `no worker is running, so nothing is sent: the last sign of one came ${Math.round(lastCount)} s ago`,
   what_to_do: "start a worker, and see in its log how the last one ended",
 })
 

@@ -3,17 +3,17 @@ import { MessagingError } from "@messaging-service/client"
 
 /** The exit codes and their meanings. Scripts branch on them, so they never change. */
 export const endings = {
-  done: [0, "It was done."],
-  fault: [1, "A fault of the program itself."],
+  done: [0, "Success."],
+  fault: [1, "Internal error of the program."],
   usage: [2, "The command, an option, a file or the configuration is wrong. No request was sent."],
   refused: [3, "The service refused the request."],
   notAllowed: [4, "The key or the token is missing, wrong or may not do this."],
   notFound: [5, "The named record does not exist."],
-  unavailable: [6, "The service did not answer, limits requests, or failed: try again later."],
-  failed: [7, "The awaited work ended in another state than requested."],
+  unavailable: [6, "The service is unreachable, rate limiting or failing; try again later."],
+  failed: [7, "The awaited work did not end as requested."],
   unwritten: [8, "The work succeeded, but not all results could be written to standard output."],
-  interrupted: [130, "Ctrl-C (SIGINT) ended it."],
-  terminated: [143, "SIGTERM ended it."],
+  interrupted: [130, "Interrupted (Ctrl-C, SIGINT)."],
+  terminated: [143, "Terminated (SIGTERM)."],
 } as const satisfies Readonly<Record<string, readonly [code: number, meaning: string]>>
 
 export type Ending = keyof typeof endings

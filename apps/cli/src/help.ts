@@ -62,19 +62,72 @@ export const commandHelp = (command: Command): string => {
   return `${tokens.join(" ")} [options]
 
 ${command.summary} ${credentials[command.as]}
-${about}${section("Arguments", named)}${section("Options", getRows(command.options))}${section("Options of every command", getRows(common))}`
+${about}${section("Arguments", named)}${section("Options", getRows(command.options))}${section("Global options", getRows(common))}`
 }
 
-/** The help of the program, or of the commands that begin with a word. */
-export const help = (commands: ReadonlyArray<Command>, first?: string): string => {
-  const visible = commands.filter(
-    ({ name }) => first === undefined || name === first || name.startsWith(`${first} `),
+/** The commands of the main jobs, as the program's first help shows them. */
+export const mainCommands = {
+  Start: ["login", "status", "numbers connect"],
+  Messages: ["send", "list", "get", "cancel", "messages timeline", "tail"],
+  Automation: ["reminders create", "campaigns create", "webhooks create"],
+} as const
+
+const longestLine = 100
+
+/** Words with commas between them, on lines that a terminal holds. */
+const inLines = (words: ReadonlyArray<string>): string =>
+  words
+    .reduce<ReadonlyArray<string>>((lines, word) => {
+      const line = lines.at(-1)
+      return line === undefined || line.length + word.length + 2 > longestLine
+        ? [...lines, `  ${word}`]
+        : [...lines.slice(0, -1), `${line}, ${word}`]
+    }, [])
+    .join(",\n")
+
+/** The first words of commands that have two. */
+const getGroups = (commands: ReadonlyArray<Command>): ReadonlyArray<string> => [
+  ...new Set(commands.flatMap(({ name }) => (name.includes(" ") ? name.split(" ", 1) : []))),
+]
+
+const toRow = ({ name, summary }: Command) => [name, summary] as const
+
+/** The help of the program: the commands of the main jobs, and the names of all groups. */
+export const help = (commands: ReadonlyArray<Command>): string => {
+  const width = Math.max(
+    ...Object.values(mainCommands)
+      .flat()
+      .map((name) => name.length),
   )
-  const rows = visible.map(({ summary, name }) => [name, summary] as const)
-  const codes = Object.values(endings).map(([code, meaning]) => [String(code), meaning] as const)
+  const jobs = Object.entries(mainCommands).map(([job, names]) =>
+    section(
+      job,
+      names.flatMap((name) =>
+        commands
+          .filter((command) => command.name === name)
+          .map(({ summary }) => [name.padEnd(width), summary] as const),
+      ),
+    ),
+  )
   return `messaging COMMAND [options]
-${section("Commands", rows)}${section("Options of every command", getRows(common))}${section("Exit codes", codes)}
-"messaging help COMMAND" and "messaging COMMAND --help" tell more of a command.
-"messaging --version" names the version.
+${jobs.join("")}
+Groups of commands:
+${inLines(getGroups(commands))}
+
+Run "messaging GROUP" for the commands of a group, "messaging help COMMAND" for details of one,
+and "messaging help all" for all commands, global options and exit codes.
+"messaging --version" prints the version.
+`
+}
+
+/** The help of the commands that begin with a word, or of all, with the global options and the exit codes. */
+export const groupHelp = (commands: ReadonlyArray<Command>, group?: string): string => {
+  const visible = commands.filter(
+    ({ name }) => group === undefined || name === group || name.startsWith(`${group} `),
+  )
+  const codes = Object.values(endings).map(([code, meaning]) => [String(code), meaning] as const)
+  return `messaging ${group === undefined ? "COMMAND" : `${group} COMMAND`} [options]
+${section("Commands", visible.map(toRow))}${section("Global options", getRows(common))}${section("Exit codes", codes)}
+Run "messaging help COMMAND" for details.
 `
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `messaging`. */
-import { addAbortSignal } from "node:stream"
+import { createInterface } from "node:readline/promises"
+import { Writable, addAbortSignal } from "node:stream"
 import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { endedBySignal } from "./ending.ts"
@@ -31,6 +32,22 @@ process.stderr.on("error", () => undefined)
 
 const pause = (millis: number) => sleep(millis, undefined, { signal: ending.signal })
 
+/** Asks on standard error, and shows nothing of the answer. */
+const askSecret = async (question: string): Promise<string> => {
+  process.stderr.write(question)
+  const lines = createInterface({
+    input: process.stdin,
+    output: new Writable({ write: (_, __, done) => done() }),
+    terminal: true,
+  })
+  try {
+    return await lines.question("", { signal: ending.signal })
+  } finally {
+    lines.close()
+    process.stderr.write("\n")
+  }
+}
+
 /** Interval between checks of the output's reader. */
 const checkMillis = 250
 const isReaderMissing = outputWatch()
@@ -45,6 +62,9 @@ const pauseForReader = async (millis: number): Promise<boolean> => {
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   input: process.stdin.isTTY ? null : () => text(addAbortSignal(ending.signal, process.stdin)),
+  askSecret: process.stdin.isTTY ? askSecret : null,
+  width: process.stdout.isTTY ? process.stdout.columns : null,
+  timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   print,
   written: () => written.then(() => unwritten),
   remark: (remark) => void process.stderr.write(remark),

@@ -5,7 +5,7 @@ import { count, flag, maybe, number, text } from "./Command.ts"
 import { usageError } from "./ending.ts"
 import { nearest } from "./suggest.ts"
 
-/** Options of every command. */
+/** Global options. */
 export const common = {
   service: maybe(
     text("URL", "The service's URL. Default: MESSAGING_SERVICE, else http://127.0.0.1:8080."),
@@ -37,6 +37,7 @@ export const common = {
   ),
   fields: maybe(text("NAMES", "Shows only these fields, such as id,status,error.code.")),
   json: flag("Prints one JSON value to a line."),
+  utc: flag("Shows times in UTC. Default: the machine's time zone; --json always has UTC."),
   help: flag("Shows this help."),
 } satisfies ParameterRecord
 
@@ -134,7 +135,7 @@ const readArguments = (
     return [name, valueOf(claimed, name.toUpperCase(), own, now)] as const
   })
   const [stray] = left
-  if (stray !== undefined) throw usageError(`"${stray}" is one argument too many`)
+  if (stray !== undefined) throw usageError(`unexpected argument "${stray}"`)
   return read
 }
 

@@ -6,7 +6,7 @@ import type { Command, CommonOptions } from "./Command.ts"
 import { commands } from "./commands/index.ts"
 import { Ended, toEnding, exitCode, interruptible, usageError } from "./ending.ts"
 import type { Ending } from "./ending.ts"
-import { commandHelp, help } from "./help.ts"
+import { commandHelp, groupHelp, help } from "./help.ts"
 import { makeOutput } from "./Output.ts"
 import { findCommand, readLine, refuseFormerNames } from "./parse.ts"
 import type { Machine } from "./Machine.ts"
@@ -40,27 +40,27 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
   const { command, rest, texts } = findCommand(line, commands)
   refuseFormerNames(line, command)
   if (command === undefined) {
-    const [first] = texts
-    const isGroup =
-      first === undefined || commands.some((each) => each.name.startsWith(`${first} `))
+    const [first, second] = texts
+    const isGroup = first !== undefined && commands.some(({ name }) => name.startsWith(`${first} `))
     if (first === undefined && rest.includes("--version")) {
       return machine.print(
         line.includes("--json") ? `${JSON.stringify({ version })}\n` : `messaging ${version}\n`,
       )
     }
-    if (isGroup && (rest.length === 0 || rest.some(isHelp))) {
-      return machine.print(help(commands, first))
+    if (first === undefined) return machine.print(help(commands))
+    if (first === "all" && rest.some(isHelp)) return machine.print(groupHelp(commands))
+    if (isGroup && (second === undefined || rest.some(isHelp))) {
+      return machine.print(groupHelp(commands, first))
     }
-    const group = isGroup && first !== undefined ? `${first} ` : ""
-    const meant = meantBy(texts)
+    const meant = elsewhere[first] ?? meantBy(texts)
     const hint = meant === undefined ? "" : ` did you mean "${meant}"?`
     throw usageError(
-      `there is no command "${texts.join(" ")}";${hint} messaging ${group}--help lists them`,
+      `unknown command "${texts.join(" ")}";${hint} messaging ${isGroup ? first : "help all"} lists them`,
     )
   }
   const { common, values } = readLine(command, rest, machine.now())
   if (common.help) return machine.print(commandHelp(command))
-  const output = makeOutput(machine, common.json, toFields(common))
+  const output = makeOutput(machine, common, toFields(common))
   let changes = false
   const requesting = {
     ...machine,
@@ -116,6 +116,11 @@ const getClients = (common: CommonOptions, machine: Machine) => {
       return create(() => operatorClient({ ...connection(), token }))
     },
   }
+}
+
+/** Commands of another program. */
+const elsewhere: Readonly<Record<string, string>> = {
+  doctor: "messaging-server doctor",
 }
 
 /** The command with nearly these words; only its first one when the second is like none. */

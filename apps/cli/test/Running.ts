@@ -166,6 +166,9 @@ export const aWorkspace = async (url: string) => {
     const machine: Machine = {
       env: { MESSAGING_SERVICE: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
       input: input === undefined ? null : () => Promise.resolve(input),
+      askSecret: null,
+      width: null,
+      timeZone: "UTC",
       print: (text) => {
         if (++texts <= accepts) ran.output += text
       },

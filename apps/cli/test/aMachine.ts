@@ -4,6 +4,9 @@ import type { Machine } from "../src/Machine.ts"
 export const aMachine = (own: Partial<Machine>): Machine => ({
   env: {},
   input: null,
+  askSecret: null,
+  width: null,
+  timeZone: "UTC",
   print: () => undefined,
   written: () => Promise.resolve(null),
   remark: () => undefined,

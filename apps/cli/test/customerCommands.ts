@@ -74,7 +74,7 @@ export const customerCommands: Entries = {
     assert.lengthOf(lines, 132)
     assert.match(
       await text("list", ["--status", "scheduled"]),
-      /^ID +STATUS +TO +CREATED +SEND AT +SENT .*\n\d+ +scheduled .* 2100-01-01T00:00:00Z /,
+      /^ID +STATUS +TO +CREATED +SEND AT +SENT .*\n\d+ +scheduled .* 01 Jan 2100 00:00:00 /,
     )
     for (const [rest, follows] of [
       [[], true],

@@ -26,7 +26,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       }
     })
 
-    test("send --wait shows the accepted messages, and which of them still wait", async ({
+    test("send --wait shows the accepted messages, and which of them are still waiting", async ({
       url,
     }) => {
       const { client, messaging } = await aWorkspace(url)
@@ -36,7 +36,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.match(ran.output, new RegExp(`\n${first} +scheduled .*\n${second} +scheduled `))
       assert.include(
         ran.remarks,
-        `interrupted; 2 of 2 messages still wait, and continue without this command; messaging cancel ${first} ${second} cancels them\n`,
+        `interrupted; 2 of 2 messages are still waiting, and continue without this command; messaging cancel ${first} ${second} cancels them\n`,
       )
       assert.strictEqual(ran.code, 130)
     })
@@ -82,7 +82,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         ["checks", "create", "+15550100002", "--wait"],
         /check \d+ continues; messaging checks get \d+ shows/,
       ],
-      [["tail"], /0 of the followed messages still wait/],
+      [["tail"], /0 of the followed messages are still waiting/],
     ] as const) {
       test(line.join(" "), async ({ url }) => {
         const { messaging } = await aWorkspace(url)

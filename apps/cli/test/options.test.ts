@@ -174,7 +174,7 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
       const [text, ...more] = ran.remarks.trimEnd().split("\n")
       assert.isEmpty(more)
       const { remark } = JSON.parse(text ?? "") as { readonly remark: { readonly message: string } }
-      assert.match(remark.message, /^there is no field txet; there are id, status, /)
+      assert.match(remark.message, /^unknown field txet; there are id, status, /)
     })
 
     test("is a list of names", async ({ url }) => {

@@ -1,12 +1,13 @@
 /** What people see of a record. */
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import type { Machine } from "../src/Machine.ts"
 import { makeOutput } from "../src/Output.ts"
 import { run } from "../src/run.ts"
 import { aMachine } from "./aMachine.ts"
 
 const printed = (item: object): string => {
   let output = ""
-  makeOutput(aMachine({ print: (text) => void (output += text) }), false).one(item)
+  makeOutput(aMachine({ print: (text) => void (output += text) }), { json: false }).one(item)
   return output
 }
 
@@ -44,10 +45,47 @@ waiting
   ahead  2
 data
   AT                    TYPE       ATTEMPT  ERROR
-  2030-01-31T07:00:00Z  accepted   -        -
-  2030-01-31T07:00:05Z  postponed  2        code no_room
+  31 Jan 2030 07:00:00  accepted   -        -
+  31 Jan 2030 07:00:05  postponed  2        code no_room
 `,
   )
+})
+
+describe("a table", () => {
+  const printTable = async (
+    own: Partial<Machine>,
+    how: { readonly json: boolean; readonly utc?: boolean },
+  ) => {
+    let output = ""
+    const machine = aMachine({
+      now: () => Date.parse("2030-07-31T12:00:00Z"),
+      timeZone: "Europe/London",
+      print: (text) => void (output += text),
+      ...own,
+    })
+    const rows = [
+      { id: 1, at: "2030-07-31T07:00:05Z", text: "A text that says at 2030-07-31T07:00:05Z." },
+      { id: 2, at: "2029-12-31T23:30:00.250Z", text: "Short." },
+    ]
+    await makeOutput(machine, how).all(rows, ["id", "at", "text"])
+    return output
+  }
+
+  it("has times of the machine's zone, with --utc of UTC, and with --json as they came", async () => {
+    assert.match(
+      await printTable({}, { json: false }),
+      /1 {3}31 Jul 08:00:05 .*\n2 {3}31 Dec 2029 23:30:00 /,
+    )
+    assert.match(await printTable({}, { json: false, utc: true }), /1 {3}31 Jul 07:00:05 /)
+    assert.include(await printTable({}, { json: true, utc: true }), '"at":"2030-07-31T07:00:05Z"')
+  })
+
+  it("fits a terminal: the widest column is cut, and nothing elsewhere", async () => {
+    const narrow = await printTable({ width: 60 }, { json: false })
+    assert.strictEqual(Math.max(...narrow.split("\n").map((line) => line.length)), 60)
+    assert.match(narrow, /A text that says at 2030-07-31T07…\n/)
+    assert.include(await printTable({}, { json: false }), "at 2030-07-31T07:00:05Z.")
+  })
 })
 
 it("a reminder without a next run says why, and is paused only when it is not active", async () => {

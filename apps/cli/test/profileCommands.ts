@@ -23,6 +23,25 @@ const twoProfiles = async (scene: Scene) => {
 }
 
 export const profileCommands: Entries = {
+  login: async (scene) => {
+    const { env, file } = await aHome(scene)
+    const wrong = await scene.messaging(["login"], { env, input: "wrong\n" })
+    assert.strictEqual(wrong.code, 4)
+    assert.isEmpty(await scene.json("profile list", [], { env }))
+    const [saved] = await scene.json("login", [], { env, input: `${scene.key}\n` })
+    assert.deepInclude(saved, { profile: "default" })
+    assert.notInclude(JSON.stringify(saved), scene.key)
+    const named = await scene.json("login", ["cafe", "--key-file", file], { env })
+    assert.deepInclude(named[0], { profile: "cafe" })
+    const rows = await scene.json("profile list", [], { env })
+    assert.deepStrictEqual(
+      rows.map((row) => [row["name"], row["default"]]),
+      [
+        ["default", false],
+        ["cafe", true],
+      ],
+    )
+  },
   "profile set": async (scene) => {
     const { env, file } = await aHome(scene)
     const set = ["shop", "--service", "http://127.0.0.1:8080", "--key-file", file]

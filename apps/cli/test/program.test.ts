@@ -8,6 +8,7 @@ import { join, resolve } from "node:path"
 import jsQR from "jsqr"
 import { commands } from "../src/commands/index.ts"
 import { endings } from "../src/ending.ts"
+import { mainCommands } from "../src/help.ts"
 import { qrCodeText } from "../src/qrCode.ts"
 import { withAddressNamed } from "../src/run.ts"
 import { Running, aWorkspace, anotherServer } from "./Running.ts"
@@ -20,12 +21,18 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     const wrong: ReadonlyArray<
       readonly [line: ReadonlyArray<string>, code: number, complaint: RegExp]
     > = [
-      [["sned"], 2, /there is no command "sned"/],
-      [["reminders"], 2, /there is no command "reminders"; messaging reminders --help lists them/],
-      [["reminders", "crate"], 2, /there is no command "reminders crate"/],
+      [["sned"], 2, /unknown command "sned"/],
+      [
+        ["reminders", "crate"],
+        2,
+        /unknown command "reminders crate"; did you mean "reminders create"\?/,
+      ],
+      [["profiles", "list"], 2, /did you mean "profile list"\?/],
+      [["doctor"], 2, /did you mean "messaging-server doctor"\?/],
+      [["send", "--to", "+15550100002", "--key-file", "/nowhere"], 2, /give --text, or media/],
       [["get"], 2, /ID is missing/],
       [["get", "x"], 2, /ID is a positive integer/],
-      [["me", "extra"], 2, /"extra" is one argument too many/],
+      [["me", "extra"], 2, /unexpected argument "extra"/],
       [["list", "--color"], 2, /Unknown option '--color'/],
       [["list", "--status", "gone"], 2, /--status is one of queued, scheduled/],
       [["list", "--limit"], 2, /--limit/],
@@ -311,16 +318,24 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     assert.deepInclude(ran, { code: 0, output: "", remarks: "" })
   })
 
-  test("has help on all commands, on those of a word, and on each", async ({ url }) => {
+  test("has help on the main jobs, on a group, on all commands, and on each", async ({ url }) => {
     const { messaging } = await aWorkspace(url)
     for (const line of [[], ["--help"], ["-h"], ["help"]]) {
       const { code, output } = await messaging(line)
       assert.strictEqual(code, 0)
-      for (const { name } of commands) assert.include(output, `  ${name} `)
+      assert.isAtMost(output.split("\n").length, 30)
+      for (const name of Object.values(mainCommands).flat()) assert.include(output, `  ${name} `)
+      for (const { name } of commands.filter((each) => each.name.includes(" "))) {
+        assert.match(output, new RegExp(`[ ,]${name.split(" ", 1).join()}[,\\n]`))
+      }
     }
-    const group = await messaging(["keys", "--help"])
+    const all = await messaging(["help", "all"])
+    for (const { name } of commands) assert.include(all.output, `  ${name} `)
+    const group = await messaging(["keys"])
+    assert.strictEqual(group.code, 0)
     assert.include(group.output, "keys revoke")
     assert.notInclude(group.output, "reminders")
+    assert.deepInclude(await messaging(["keys", "--help"]), group)
     for (const { options, name: tokens } of commands) {
       const { code, output } = await messaging([...tokens.split(" "), "--help"])
       assert.strictEqual(code, 0)

@@ -54,10 +54,10 @@ describe("the figures", () => {
   it("name a dead worker once, with its last sign of life", () => {
     const lines = ["messaging_workers_alive 0", "messaging_leases_run_out 2"]
     assert.deepStrictEqual(advice(...lines, "messaging_lane_lag_seconds 90"), [
-      "no worker lives, so nothing leaves",
+      "no worker is running, so nothing is sent",
     ])
     assert.deepStrictEqual(advice(...lines, "messaging_worker_seen_seconds 41.2"), [
-      "no worker lives, so nothing leaves: the last sign of one came 41 s ago",
+      "no worker is running, so nothing is sent: the last sign of one came 41 s ago",
     ])
     assert.deepStrictEqual(advice("messaging_workers_alive 1", "messaging_leases_run_out 2"), [
       "the worker of 2 numbers died while they were sending",
@@ -181,7 +181,7 @@ describe("status", () => {
     ])
   })
 
-  it("ends with 6 while no worker lives", async () => {
+  it("ends with 6 while no worker is running", async () => {
     const figures =
       "messaging_store_up 1\nmessaging_lanes_in_flight 3\nmessaging_leases_run_out 2\n"
     for (const [alive, code] of [
@@ -197,7 +197,7 @@ describe("status", () => {
       })
       assert.strictEqual(ran.code, code)
       assert.deepInclude(JSON.parse(ran.output), { workers_alive: alive, worker_seen_seconds: 12 })
-      assert.strictEqual(ran.remarks.includes("no worker lives"), alive === 0)
+      assert.strictEqual(ran.remarks.includes("no worker is running"), alive === 0)
     }
   })
 

@@ -93,14 +93,14 @@ export const campaignCommands = [
   command({
     name: "campaigns create",
     as: "operator",
-    summary: "Makes a campaign of a CSV file: one message for each row.",
+    summary: "Creates a campaign from a CSV file: one message per row.",
     about:
       "The first line names the columns; {column} in the text is a row's value, {column|words} has words for where it is missing. Without --start it stays a draft, in which nothing leaves: look at its rows first. A file that is refused leaves no draft behind.",
     arguments: { file: once(text("FILE", "CSV, in UTF-8, of at most 32 MiB.")) },
     options: {
       ...target,
       text: maybe(text("TEXT", "With columns in braces: Hello {name|there}.")),
-      name: maybe(text("NAME", "For people. Default: the file's name.")),
+      name: maybe(text("NAME", "A display name. Default: the file's name.")),
       "media-id": maybe(count("ID", "The id of an uploaded file, for all rows.")),
       from: any(count("ID", "A sending number. Default: any of the workspace.")),
       "to-column": maybe(text("COLUMN", "The column of recipients. Default: to, else phone.")),
@@ -184,7 +184,7 @@ export const campaignCommands = [
   command({
     name: "campaigns rows",
     as: "operator",
-    summary: "Shows the rows of a campaign, and what became of each.",
+    summary: "Lists the rows of a campaign with the result of each.",
     arguments: campaign,
     options: {
       ...target,
@@ -207,7 +207,7 @@ export const campaignCommands = [
   command({
     name: "campaigns results",
     as: "operator",
-    summary: "Prints what became of each row, as CSV.",
+    summary: "Prints the result of each row, as CSV.",
     arguments: campaign,
     options: { ...target, status },
     run: async ({ id: of, mode, status: only, workspace: inside }, { machine, operator }) => {

@@ -56,7 +56,7 @@ export const conversationCommands = [
     as: "operator",
     summary: "Turns conversations off, and erases what was received.",
     arguments: { workspace },
-    options: { yes: flag("It is meant. Required.") },
+    options: { yes: flag("Confirms the command. Required.") },
     run: async (input, { operator, output }) => {
       if (!input.yes) throw usageError("turning conversations off needs --yes")
       output.one(await operator().conversations.delete(input.workspace))

@@ -16,7 +16,7 @@ export const figureCommands = [
   command({
     name: "figures workspace",
     as: "operator",
-    summary: "Shows what happened in a workspace, and what waits.",
+    summary: "Shows a workspace's activity and backlog.",
     about: "One line for each hour, six hours or day, oldest first; times are in UTC.",
     options: {
       workspace,
@@ -46,7 +46,7 @@ export const figureCommands = [
   command({
     name: "figures service",
     as: "operator",
-    summary: "Shows how the service does, and the processes on its store.",
+    summary: "Shows the service's metrics and its processes.",
     about:
       "A process gives a sign of life every 15 seconds, and counts as dead 35 seconds after its last. One that stops in\norder leaves the list, another one after a day.",
     run: async (_, { operator, output }) => {

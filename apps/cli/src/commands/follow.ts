@@ -72,7 +72,7 @@ export const followCommands = [
   command({
     name: "tail",
     as: "key or operator",
-    summary: "Follows new messages and their changes of status, until Ctrl-C.",
+    summary: "Follows new messages and status changes until Ctrl-C.",
     about:
       "It polls the service every few seconds, less often the more messages wait, with at most 20 of the 60\nrequests a minute. It follows at most the latest 500 messages; webhooks report every one, and at once.",
     options: {
@@ -93,7 +93,7 @@ export const followCommands = [
       const from = since ?? new Date(Math.floor(machine.now() / 1000) * 1000).toISOString()
       const stillWaiting = () => {
         const waiting = [...known.values()].filter((message) => !isOver(message)).length
-        return `${waiting} of the followed messages still wait`
+        return `${waiting} of the followed messages are still waiting`
       }
       const check = async () => {
         const { requests, seen } = await changes(tools, known, from)
@@ -111,7 +111,7 @@ export const followCommands = [
   command({
     name: "events",
     as: "operator",
-    summary: "Follows what changes in a workspace, until Ctrl-C: a line for each event.",
+    summary: "Streams a workspace's changes until Ctrl-C, one line per event.",
     about:
       "An event names its topic and the records that changed, for you to read again; none means any of the\ntopic. The program connects again by itself, and continues after the last event.",
     options: {

@@ -6,8 +6,8 @@ import type { Column, Output } from "../Output.ts"
 
 /** How much of a list to print. */
 export const limit = {
-  limit: maybe(count("COUNT", "So many at most; 50.")),
-  all: flag("All of them."),
+  limit: maybe(count("COUNT", "Maximum number of records. Default: 50.")),
+  all: flag("All records."),
 }
 
 /** Prints that much of a list, in pages no larger than needed, and says whether more follow. */

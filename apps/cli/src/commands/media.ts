@@ -62,12 +62,12 @@ export const checkCommands = [
   command({
     name: "checks create",
     as: "key or operator",
-    summary: "Finds out which phones WhatsApp knows.",
+    summary: "Checks which phones are on WhatsApp.",
     arguments: { phone: any(phoneValue("E.164 with +.")) },
     options: {
       ...targetOptions,
       file: maybe(text("FILE", "Phones, one to a line.")),
-      name: maybe(text("NAME", "For people.")),
+      name: maybe(text("NAME", "A display name.")),
       from: maybe(count("ID", "The number that asks.")),
       wait: flag("Waits until all were looked up, and shows the results."),
     },

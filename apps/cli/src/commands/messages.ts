@@ -81,11 +81,8 @@ export const messageColumns = [
   ["created", "created_at"],
   ["send at", "send_at"],
   ["sent", "sent_at"],
-  [
-    "text",
-    ({ text: tokens }: Message) => (tokens.length > 40 ? `${tokens.slice(0, 39)}…` : tokens),
-  ],
   ["error", ({ error }: Message) => error?.code],
+  "text",
 ] as const
 
 /** Its status is final, except for ticks. */
@@ -241,7 +238,7 @@ const settle = async (
       if (unread.size === 0) break
     }
     if (open.size === 0) return
-    output.progress(`${over.size} of ${sent.length} messages are over`)
+    output.progress(`${over.size} of ${sent.length} messages finished`)
     await machine.pause(pollDelay(requests))
   }
 }
@@ -259,7 +256,7 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   }
   const goesOn = () => {
     const waiting = [...open].join(" ")
-    return `${open.size} of ${sent.length} messages still wait, and continue without this command; messaging cancel ${waiting}${targetText(tools.place, { withMode: false })} cancels them`
+    return `${open.size} of ${sent.length} messages are still waiting, and continue without this command; messaging cancel ${waiting}${targetText(tools.place, { withMode: false })} cancels them`
   }
   await interruptible(machine.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
     output.all(latest(), messageColumns),
@@ -308,7 +305,7 @@ export const messageCommands = [
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
       at: maybe(instant("When to send.")),
-      expires: maybe(instant("It is not sent after that time.")),
+      expires: maybe(instant("Not sent after this time.")),
       "idempotency-key": maybe(text("KEY", "Makes the command safe to repeat within 24 hours.")),
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
@@ -358,7 +355,7 @@ export const messageCommands = [
   command({
     name: "messages cancel",
     as: "operator",
-    summary: "Cancels many waiting messages of a workspace: by id, or all that filters leave.",
+    summary: "Cancels waiting messages of a workspace, by id or filter.",
     about: "Prints how many were cancelled, call by call: each cancels at most 1,000.",
     options: {
       workspace,
@@ -389,7 +386,7 @@ export const messageCommands = [
   command({
     name: "messages timeline",
     as: "operator",
-    summary: "Shows why a message waits, and all that happened to it.",
+    summary: "Shows why a message is waiting, and its timeline.",
     arguments: { id: once(id("message")) },
     options: { workspace },
     run: async ({ id: of, workspace: inside }, { operator, output }) => {

@@ -206,18 +206,18 @@ export const numberCommands = [
     run: async ({ id: number, until, workspace: inside }, { operator, output }) =>
       output.one(await operator().numbers.pause(inside, number, toFields({ until }))),
   }),
-  operatorDetail("numbers resume", "number", "numbers.resume", "Ends a pause."),
+  operatorDetail("numbers resume", "number", "numbers.resume", "Resumes a paused number."),
   operatorDetail(
     "numbers check-proxy",
     "number",
     "numbers.checkProxy",
-    "Opens one connection through a number's proxy, within 10 seconds.",
+    "Tests a number's proxy with one connection, within 10 seconds.",
   ),
   operatorDetail(
     "numbers logout",
     "number",
     "numbers.logOut",
-    "Logs a number out and forgets its credentials; its messages wait.",
+    "Logs a number out and erases its credentials; its messages wait.",
     columns,
   ),
 ]

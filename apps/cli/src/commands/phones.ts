@@ -104,7 +104,7 @@ export const phoneCommands = [
   command({
     name: "phones tick",
     as: "operator",
-    summary: "Confirms a message as its recipient's phone does.",
+    summary: "Marks a message as delivered or read by its recipient.",
     arguments: {
       id: once(id("message")),
       status: once(choice(["delivered", "read"], "delivered or read.")),
@@ -121,9 +121,9 @@ export const phoneCommands = [
   command({
     name: "clock advance",
     as: "operator",
-    summary: "Moves the service's time forward, and does all work that falls due.",
+    summary: "Advances the service's clock and runs all work that comes due.",
     about: "Needs CLOCK=adjustable.",
-    arguments: { duration: once(seconds("How far.")) },
+    arguments: { duration: once(seconds("How far to advance.")) },
     run: async ({ duration }, { operator, output }) =>
       output.one(await operator().simulator.advance({ seconds: duration })),
   }),

@@ -3,9 +3,9 @@ import type { PortalSession } from "@messaging-service/client"
 import { between, choice, command, link, maybe, once, workspace } from "../Command.ts"
 import { toFields, operatorLists, operatorDetail } from "./rows.ts"
 
-const getState = ({ expires_at, revoked_at, used_at }: PortalSession): string => {
-  if (revoked_at !== null) return `revoked ${revoked_at}`
-  return used_at === null ? "unused" : `until ${expires_at}`
+const getState = ({ expires_at, revoked_at, used_at }: PortalSession) => {
+  if (revoked_at !== null) return ["revoked", revoked_at]
+  return used_at === null ? ["unused"] : ["until", expires_at]
 }
 
 const columns = ["id", "role", ["created", "created_at"], ["session", getState]] as const
@@ -14,7 +14,7 @@ export const portalCommands = [
   command({
     name: "portal create",
     as: "operator",
-    summary: "Makes a link into a workspace's portal, which signs in once within 15 minutes.",
+    summary: "Creates a portal link; it works once, within 15 minutes.",
     options: {
       workspace,
       role: once(choice(["owner", "administrator", "member"], "What its holder may do.")),
@@ -34,6 +34,6 @@ export const portalCommands = [
     "portal revoke",
     "link",
     "portalSessions.revoke",
-    "Stops a link and its session at once.",
+    "Revokes a link and ends its session.",
   ),
 ]

@@ -1,7 +1,7 @@
 /** Profiles: services by name, with the secrets for them. */
 import { messagingClient, operatorClient } from "@messaging-service/client"
 import { readSecret } from "../Access.ts"
-import { command, flag, once, text } from "../Command.ts"
+import { command, flag, maybe, once, text } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { readInput } from "../Machine.ts"
@@ -116,11 +116,46 @@ const setProfile = async (named: string, tools: Tools): Promise<void> => {
   output.one(toView({ ...profile, name: named, isDefault }), columns)
 }
 
+/** The key of `--key-file`, of standard input, or as a person types it. */
+const getKey = (tools: Tools): Promise<string> | string => {
+  const { common, machine } = tools
+  const file = common["key-file"]
+  if (file === undefined && machine.askSecret !== null) return machine.askSecret("API key: ")
+  return getSecret(file ?? "-", "key-file", tools).then((key) => key ?? "")
+}
+
+/** Saves a key that its service accepts, as a profile that is the default one from now on. */
+const login = async (named: string, tools: Tools): Promise<void> => {
+  const { common, machine, output } = tools
+  const stored = readProfiles(machine)
+  const before = Object.hasOwn(stored.profiles, named) ? stored.profiles[named] : undefined
+  const service = common.service ?? before?.service ?? tools.service()
+  const key = (await getKey(tools)).trim()
+  if (key === "") throw usageError("the key is empty")
+  const profile = checked({ ...readStored(before, service, common["operator-service"]), key })
+  const { fetch, signal } = machine
+  const me = await messagingClient({ url: service, key, fetch, signal }).me()
+  writeProfiles(machine, {
+    default: named,
+    profiles: { ...stored.profiles, [named]: profile },
+  })
+  output.one({ profile: named, service, workspace: me.workspace, key: me.key })
+}
+
 export const profileCommands = [
+  command({
+    name: "login",
+    as: "none",
+    summary: "Saves a service and a key as the default profile, once the service accepts the key.",
+    about:
+      "Takes --service, and asks for the key; --key-file names a file with it, and - reads standard input.\nThe profile is named default, or NAME.",
+    arguments: { name: maybe(name.value) },
+    run: (input, tools) => login(input.name ?? "default", tools),
+  }),
   command({
     name: "profile set",
     as: "none",
-    summary: "Keeps a service under a name, with its secrets, or changes that.",
+    summary: "Saves or updates a profile: a service and its secrets.",
     about:
       "Takes --service, --key-file and --operator-key-file, and copies what the files hold; - reads standard input.\nWith ADMIN_PORT it takes --operator-service too. The first profile is the default one. Another address forgets\nthe secrets of the former one.",
     arguments: { name },
@@ -153,9 +188,9 @@ export const profileCommands = [
   command({
     name: "profile remove",
     as: "none",
-    summary: "Forgets a profile and its secrets.",
+    summary: "Deletes a profile and its secrets.",
     arguments: { name },
-    options: { yes: flag("It is meant. Required for the default profile.") },
+    options: { yes: flag("Confirms the command. Required for the default profile.") },
     run: (input, { machine, output }) => {
       const stored = readProfiles(machine)
       const profile = profileNamed(stored, input.name)

@@ -35,7 +35,7 @@ const columns = [
   ["cron", ({ schedule }: Reminder) => schedule.cron],
   ["zone", ({ schedule }: Reminder) => schedule.timezone],
   ["next run", nextRunText],
-  ["last run", ({ last_run }: Reminder) => last_run && `${last_run.due_at} ${last_run.outcome}`],
+  ["last run", ({ last_run }: Reminder) => last_run && [last_run.due_at, last_run.outcome]],
 ] as const
 
 const runColumns = [
@@ -131,7 +131,7 @@ export const reminderCommands = [
   command({
     name: "reminders preview",
     as: "operator",
-    summary: "Shows the runs that a schedule would have from now on.",
+    summary: "Previews the next runs of a schedule.",
     about: "`moved` and `repeated` runs are those that a change of the clocks concerns.",
     arguments: {
       cron: once(text("CRON", "Five fields: minute, hour, day of month, month, day of week.")),
@@ -151,7 +151,7 @@ export const reminderCommands = [
     "reminders run",
     "reminder",
     "reminders.run",
-    "Runs a reminder now. Its schedule goes on as before.",
+    "Runs a reminder now. Its schedule is unchanged.",
     runColumns,
   ),
   command({

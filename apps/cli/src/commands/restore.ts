@@ -61,7 +61,7 @@ export const restoreCommands = [
   command({
     name: "store restored",
     as: "operator",
-    summary: "Declares that the store went back in time: holds all waiting messages.",
+    summary: "Declares the store restored from a backup; holds all waiting messages.",
     about:
       "For a restore from a backup, or a fail-over to a lagging standby. The service then reuses no id, and no held\nmessage leaves before it is released.",
     options: {

@@ -175,9 +175,9 @@ export const statusCommands = [
   command({
     name: "status",
     as: "anyone",
-    summary: "Shows how the service is: readiness, backlog, workers, numbers, and what to mend.",
+    summary: "Shows the service's health: readiness, backlog, workers, numbers, and what to fix.",
     about:
-      "Ends with 6 while the service is not ready, and while no worker lives: each gives a sign of life every 15 seconds,\nand counts as dead 35 seconds after its last. The figures are those of the process that answers, and of its store.\nThe operator token adds what is held since a restore, and the workers where /metrics is not asked.\nEach answer may take 4 seconds, unless --timeout says otherwise.",
+      "Ends with 6 while the service is not ready, and while no worker is running: each gives a sign of life every 15 seconds,\nand counts as dead 35 seconds after its last. The figures are those of the process that answers, and of its store.\nThe operator token adds what is held since a restore, and the workers where /metrics is not asked.\nEach answer may take 4 seconds, unless --timeout says otherwise.",
     options: {
       metrics: maybe(
         link("Where the process serves /metrics, with METRICS_PORT. Default: the service."),
@@ -201,7 +201,7 @@ export const statusCommands = [
       const refusal = operator.refusal()
       if (refusal !== null) throw refusalInWords(refusal)
       if (!ready) throw new Ended("unavailable", "the service is not ready")
-      if (hasNoWorker(found)) throw new Ended("unavailable", "no worker lives")
+      if (hasNoWorker(found)) throw new Ended("unavailable", "no worker is running")
     },
   }),
 ]

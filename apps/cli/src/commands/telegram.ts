@@ -82,7 +82,7 @@ export const telegramCommands = [
   command({
     name: "telegram code",
     as: "operator",
-    summary: "Reads the code that Telegram sent from standard input.",
+    summary: "Submits the login code, read from standard input.",
     ...account,
     run: async (input, { operator, output, machine }) => {
       const code = await readInput(machine, "the code")
@@ -92,7 +92,7 @@ export const telegramCommands = [
   command({
     name: "telegram password",
     as: "operator",
-    summary: "Reads the account's password for new devices from standard input.",
+    summary: "Submits the account's password, read from standard input.",
     ...account,
     run: async (input, { operator, output, machine }) => {
       const password = await readInput(machine, "the password")
@@ -102,10 +102,5 @@ export const telegramCommands = [
       )
     },
   }),
-  operatorDetail(
-    "telegram cancel",
-    "number",
-    "telegramLogins.cancel",
-    "Gives a Telegram login up.",
-  ),
+  operatorDetail("telegram cancel", "number", "telegramLogins.cancel", "Cancels a Telegram login."),
 ]

@@ -28,10 +28,7 @@ const columns = [
   "url",
   ["active", ({ active, disabled_reason }: Webhook) => disabled_reason ?? active],
   "events",
-  [
-    "last delivery",
-    ({ last_delivery: last }: Webhook) => last && `${last.attempted_at} ${last.status}`,
-  ],
+  ["last delivery", ({ last_delivery: last }: Webhook) => last && [last.attempted_at, last.status]],
 ] as const
 
 const deliveryColumns = [
@@ -85,7 +82,7 @@ export const webhookCommands = [
           "The event types to deliver. Default: the first four; the others need conversations.",
         ),
       ),
-      description: maybe(text("TEXT", "For people.")),
+      description: maybe(text("TEXT", "A description.")),
     },
     run: async ({ description, event, url }, { caller, output, place }) => {
       const createdWebhook = await caller().webhooks.create(
@@ -182,7 +179,7 @@ export const webhookCommands = [
       workspace,
       url: maybe(link("A public https:// address.")),
       event: any(choice(events, "The event types to deliver, instead of the present ones.")),
-      description: maybe(text("TEXT", "For people.")),
+      description: maybe(text("TEXT", "A description.")),
     },
     run: async ({ description, event, id: of, url, workspace: inside }, { operator, output }) => {
       const requested = toFields({ url, events: event, description })
@@ -195,7 +192,7 @@ export const webhookCommands = [
   command({
     name: "webhooks recover",
     as: "operator",
-    summary: "Delivers again what no attempt since a time has delivered.",
+    summary: "Redelivers all undelivered events since a time.",
     arguments: one,
     options: { workspace, since: once(time("At most 30 days ago.")) },
     run: async ({ id: of, since, workspace: inside }, { operator, output }) => {
@@ -225,7 +222,7 @@ export const webhookCommands = [
     "webhooks resume",
     "endpoint",
     "webhooks.resume",
-    "Starts a stopped endpoint again.",
+    "Resumes a stopped endpoint.",
     columns,
   ),
   operatorLists(
@@ -238,7 +235,7 @@ export const webhookCommands = [
     name: "callbacks secret",
     as: "operator",
     summary: "Shows the secret that signs callbacks of version 1.",
-    options: { workspace, rotate: flag("Makes another one first.") },
+    options: { workspace, rotate: flag("Rotates it first.") },
     run: async ({ rotate, workspace: inside }, { operator, output }) => {
       const { callbacks } = operator()
       output.one(await (rotate ? callbacks.rotateSecret(inside) : callbacks.secret(inside)))

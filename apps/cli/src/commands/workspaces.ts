@@ -87,7 +87,7 @@ export const workspaceCommands = [
   command({
     name: "workspaces create",
     as: "operator",
-    summary: "Makes a workspace.",
+    summary: "Creates a workspace.",
     arguments: { name: once(someName("1 to 100 characters.")) },
     options: { plan },
     run: async ({ name, plan: value }, { operator, output }) => {
@@ -139,7 +139,7 @@ export const workspaceCommands = [
     as: "operator",
     summary: "Deletes a workspace, stops its keys and cancels its waiting messages.",
     arguments: one,
-    options: { yes: flag("It is meant. Required.") },
+    options: { yes: flag("Confirms the command. Required.") },
     run: async (input, { operator, output }) => {
       if (!input.yes) throw usageError("deleting a workspace needs --yes")
       output.one(await operator().workspaces.delete(input.id))
