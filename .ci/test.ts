@@ -4,7 +4,7 @@
  *
  *     node .ci/test.ts [arguments of vitest run]
  *
- * A try at once, beside the same load, would fail again; and a hook that failed is never tried twice there.
+ * A try at once, under the same load, would fail again; and a hook that failed is never tried twice there.
  * `UNSTABLE` names the file that collects the names over several calls.
  */
 import { spawnSync } from "node:child_process"

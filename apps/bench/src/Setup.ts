@@ -86,7 +86,7 @@ export const fullSizes: Sizes = {
   liveCalls: 40,
 }
 
-/** The same rows, small enough to end within half a minute in all: it shows that they work. */
+/** The same rows, small enough to end within half a minute in total: it shows that they work. */
 export const smokeSizes: Sizes = {
   rounds: 1,
   seconds: 0.1,

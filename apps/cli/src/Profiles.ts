@@ -78,7 +78,7 @@ export const readProfiles = ({ env }: Machine): Profiles => {
   }
   const found = parsed(text)
   if (isProfiles(found)) return found
-  throw usageError(`${file} does not hold profiles: mend it, or remove it and set them again`)
+  throw usageError(`${file} is not a file of profiles: repair it, or remove it and set them again`)
 }
 
 /** Replaces the file at once, so that a crash leaves the former one. */
@@ -100,5 +100,5 @@ export const profileNamed = ({ profiles }: Profiles, name: string): Profile => {
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (found !== undefined) return found
   const names = Object.keys(profiles).join(", ")
-  throw usageError(`there is no profile "${name}"; there are ${names === "" ? "none" : names}`)
+  throw usageError(`unknown profile "${name}"; there are ${names === "" ? "none" : names}`)
 }

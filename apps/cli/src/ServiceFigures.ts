@@ -86,7 +86,7 @@ export const toFigures = (samples: ReadonlyArray<Sample>): ServiceFigures => {
   }
 }
 
-/** Something to mend, and how. */
+/** Something to fix, and how. */
 export interface Trouble {
   readonly trouble: string
   readonly what_to_do: string
@@ -161,13 +161,11 @@ export const decideAboutHeld =
 /** Thresholds of the alerts in docs/monitoring.md. */
 const limits = { skewSeconds: 2, lagSeconds: 60, waitSeconds: 3600 } as const
 
-/** What an operator would mend, worst first. */
+/** What an operator would fix, worst first. */
 export const findTroubles = (figures: ServiceFigures): ReadonlyArray<Trouble> => {
   const { clock_skew_seconds: skew, lane_lag_seconds: lag } = figures
   const named = (catalogue: Readonly<Record<string, Trouble>>, names: ReadonlyArray<string>) =>
-    names.map(
-      (name) => catalogue[name] ?? { trouble: name, what_to_do: "look into the service's log" },
-    )
+    names.map((name) => catalogue[name] ?? { trouble: name, what_to_do: "check the service's log" })
   const found = [...named(ofNotReady, figures.not_ready)]
   if (figures.store_up === false && !figures.not_ready.includes("store")) {
     found.push(...named(ofNotReady, ["store"]))
@@ -183,7 +181,7 @@ export const findTroubles = (figures: ServiceFigures): ReadonlyArray<Trouble> =>
   else if ((figures.leases_run_out ?? 0) > 0) {
     found.push({
       trouble: `the worker of ${figures.leases_run_out} numbers died while they were sending`,
-      what_to_do: "another takes over within 30 s; if none does, look into the workers' logs",
+      what_to_do: "another takes over within 30 s; if none does, check the workers' logs",
     })
   }
   if ((lag ?? 0) > limits.lagSeconds && !hasNoWorker(figures)) {

@@ -151,12 +151,12 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
   })
 
   for (const [line, complaint] of [
-    [["me", "--profile", "shpo"], /there is no profile "shpo"; there are shop/],
+    [["me", "--profile", "shpo"], /unknown profile "shpo"; there are shop/],
     [["profile", "set", "new"], /a new profile needs --service/],
     [["profile", "set", "shop"], /give what to keep, such as --service/],
     [["profile", "set", "a b", "--service", "http://127.0.0.1"], /NAME has 1 to 50 letters/],
     [["profile", "set", "new", "--service", "ftp://127.0.0.1"], /begin with https:/],
-    [["profile", "use", "gone"], /there is no profile "gone"/],
+    [["profile", "use", "gone"], /unknown profile "gone"/],
   ] as const) {
     test(`2: ${line.join(" ")}`, async ({ keyFile, messaging, url }) => {
       await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])

@@ -298,7 +298,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         line.map((word) => (word === "20" ? file : word)),
         { meanwhile: (wait) => Promise.resolve(wait < (line[0] === "tail" ? 9 : 45)) },
       )
-      // The service's clock does not advance while the command rests, so it takes no more in all.
+      // The service's clock does not advance while the command rests, so it takes no more in total.
       assert.isBelow(requests.length, 60)
       // The initial request comes in addition to those that follow it.
       const max = Math.max(

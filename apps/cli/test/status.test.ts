@@ -33,7 +33,7 @@ describe("the figures", () => {
     assert.deepInclude(figures(""), { numbers: null, queued: null, store_up: null, version: null })
   })
 
-  it("say what to mend from where the alerts begin", () => {
+  it("say what to fix from where the alerts begin", () => {
     const alerts = readFileSync(
       resolve(import.meta.dirname, "../../../deploy/prometheus/alerts.yml"),
       "utf8",

@@ -30,7 +30,7 @@ export interface ServerSettings {
   readonly service: ServiceSettings
 }
 
-/** Letters and digits of a generated token: some 238 bits. */
+/** Letters and digits of a generated token: about 238 bits. */
 const tokenLength = 40
 
 /**

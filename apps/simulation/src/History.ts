@@ -326,7 +326,7 @@ export interface FinalMessage {
   readonly text: string
   readonly state: State
   readonly error: string | null
-  /** Whether it was refused and stored as failed all the same. */
+  /** Whether it was refused, but stored as failed. */
   readonly isStored: boolean
   readonly mode: "live" | "test"
   readonly number: number

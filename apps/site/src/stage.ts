@@ -1,4 +1,4 @@
-/** Writes the pages, and what is served beside them, into the folders that the generator reads. */
+/** Writes the pages, and what is served with them, into the folders that the generator reads. */
 import { open } from "@messaging-service/service"
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"

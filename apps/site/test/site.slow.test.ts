@@ -1,4 +1,4 @@
-/** The built site in a browser: its links, its search without a server, and what is served beside pages. */
+/** The built site in a browser: its links, its search without a server, and what is served with its pages. */
 import { execFile } from "node:child_process"
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { mkdtemp, readFile, rm } from "node:fs/promises"

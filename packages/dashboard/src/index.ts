@@ -18,7 +18,7 @@ export interface DashboardFile {
   readonly immutable: boolean
 }
 
-/** What `manifest.json` beside the files says of one of them. */
+/** What `manifest.json`, next to the files, says of one of them. */
 interface ManifestEntry {
   readonly path: string
   readonly type: string
@@ -27,7 +27,7 @@ interface ManifestEntry {
   readonly compressed: boolean
 }
 
-/** Bundles of the apps replace this address by that of the copies beside them. */
+/** Bundles of the apps replace this address by that of the copies next to them. */
 const folder = new URL("../files/", import.meta.url)
 
 const readEntry = async ({ compressed, path, ...about }: ManifestEntry): Promise<DashboardFile> => {

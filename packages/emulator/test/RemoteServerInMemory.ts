@@ -27,7 +27,7 @@ export interface RemoteServerState {
   readonly behaviours: Map<NumberId, PhoneBehaviour>
   readonly copies: Array<ReceivedCopy>
   registered: ReadonlyArray<Phone> | null
-  /** Operations that do not answer; `receive` keeps the copy all the same. */
+  /** Operations that do not answer; `receive` still keeps the copy. */
   readonly unavailable: Set<"find" | "behaviour" | "registered" | "receive">
 }
 

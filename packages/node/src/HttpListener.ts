@@ -415,7 +415,7 @@ interface Open {
   stalledChecks: number
 }
 
-/** Client connections, with a maximum in all and one per address. */
+/** Client connections, with a maximum in total and one per address. */
 const makeConnections = (behindProxy: boolean) => {
   const { share, whole } = sharedLimits.connections
   /** Oldest first. */

@@ -8,7 +8,7 @@ type Answer = { readonly rows: ReadonlyArray<unknown> } | ReadonlyArray<unknown>
 
 /**
  * The used part of a transaction of Drizzle on PostgreSQL, whatever its schema. The database itself has no
- * `rollback`, so that it is not taken for one.
+ * `rollback`, or it would be taken for one.
  */
 export interface DrizzleTransaction {
   /** Runs a statement. `never`: every version's own kind of statement will do. */

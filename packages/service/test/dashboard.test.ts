@@ -1,4 +1,4 @@
-/** Portal links, and the pages of an embedded service, of which it loads nothing before it is asked. */
+/** Portal links, and the pages of an embedded service, which it loads only when it is asked. */
 import { execFile } from "node:child_process"
 import { once } from "node:events"
 import { createServer } from "node:http"

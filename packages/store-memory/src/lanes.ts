@@ -347,7 +347,7 @@ const putAside = (tables: Tables, row: MessageRow): void => {
 
 /**
  * Holds all waiting messages of the lane; they may still expire. A message in flight may have left:
- * the next claim gives it up.
+ * the next claim drops it.
  */
 export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt

@@ -111,7 +111,7 @@ return case
   else nullif(coalesce(end_phone, from_phone), '')
 end;
 
--- A message as the store reads it, in every statement that returns messages. Its number comes beside it: of
+-- A message as the store reads it, in every statement that returns messages. Its number comes with it: of
 -- the message alone, the look-up of the phone would make the planner carry whole rows.
 --
 -- Never null: id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at, transport_id, state
@@ -903,8 +903,8 @@ begin atomic
     c.duplicates;
 end;
 
--- Its rows by what became of them; `taken` by the states of messages. Its id comes beside it, as a number does
--- beside a shown message. Indexes messages_by_campaign and campaign_rows_erased.
+-- Its rows by their outcome; `taken` by the states of messages. Its id comes with it, as a number does
+-- with a shown message. Indexes messages_by_campaign and campaign_rows_erased.
 --
 -- Never null: last_row, pending, refused, skipped, expired
 create function counted_rows(c campaigns, p_campaign bigint)

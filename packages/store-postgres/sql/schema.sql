@@ -288,7 +288,7 @@ create table lanes (
 create index lanes_due on lanes (next_due)
   where next_due is not null
     and (connected or removed_at is not null or interruptions > 0 or lease_until is not null);
--- Serves settlements: beside an old snapshot it holds one version of a lane for each lease.
+-- Serves settlements: while an old snapshot lives it holds one version of a lane for each lease.
 create index lanes_leased on lanes (number_id, lease) where lease_until is not null;
 -- Serves the report of pauses that end by themselves.
 create index lanes_paused on lanes (coalesce(paused_until, timestamptz 'epoch'))
@@ -478,7 +478,7 @@ create table messages (
   sent_at timestamptz,
   to_contact_id bigint,
   media_id bigint,
-  -- Whether it took allowance of a limited plan, and so gives it back.
+  -- Whether it took allowance of a limited plan, and so returns it.
   allowance_taken boolean not null,
   mode text not null,
   state text not null,
@@ -517,7 +517,7 @@ create table messages (
   read_at timestamptz,
   -- The furthest tick that came while it waited.
   early_tick text,
-  -- Which row of which campaign it was made of.
+  -- The campaign and the row that it was made of.
   campaign_id bigint,
   campaign_row integer
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);

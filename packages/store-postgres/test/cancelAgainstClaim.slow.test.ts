@@ -47,7 +47,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("a cancel against
         Effect.gen(function* () {
           const [message] = (yield* inStores(send(phone))).messages
           assert(message !== undefined)
-          // It has ended the message, and waits to give its allowance back.
+          // It has ended the message, and waits to return its allowance.
           yield* execute(client, "begin")
           yield* execute(client, "select from messaging.workspaces for update")
           const ended = sending.end(change(message))

@@ -34,7 +34,7 @@ const rare = 5 as NumberId
 const start = Date.UTC(2026, 0, 1)
 const second = 1000
 const hour = 3600 * second
-/** Four numbers send some 1,000 a day each, as many as they may. */
+/** Four numbers send about 1,000 a day each, as many as they may. */
 const apart = 20 * second
 const now = start + messages * apart
 /** The newest are due, and others are scheduled. */

@@ -205,7 +205,7 @@ interface Observations {
   readonly sessions: (phone: string) => AccountSessions
   /** How many of those accounts have a session that receives updates. */
   readonly online: (phones: ReadonlySet<string>) => number
-  /** How many connections are open in all. */
+  /** How many connections are open in total. */
   readonly connections: () => number
   /** How many codes the current login has sent to that phone; 0 without a login. */
   readonly codesSent: (phone: string) => number

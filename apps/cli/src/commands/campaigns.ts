@@ -95,7 +95,7 @@ export const campaignCommands = [
     as: "operator",
     summary: "Creates a campaign from a CSV file: one message per row.",
     about:
-      "The first line names the columns; {column} in the text is a row's value, {column|words} has words for where it is missing. Without --start it stays a draft, in which nothing leaves: look at its rows first. A file that is refused leaves no draft behind.",
+      "The first line names the columns; {column} in the text is a row's value, {column|words} has words for where it is missing. Without --start it stays a draft, and nothing is sent: check its rows first. A refused file creates no draft.",
     arguments: { file: once(text("FILE", "CSV, in UTF-8, of at most 32 MiB.")) },
     options: {
       ...target,
@@ -106,16 +106,16 @@ export const campaignCommands = [
       "to-column": maybe(text("COLUMN", "The column of recipients. Default: to, else phone.")),
       "country-code": maybe(text("DIGITS", "For phones without +, such as 44.")),
       timezone: maybe(text("ZONE", "Such as Europe/London; for --hours and times in the file.")),
-      at: maybe(time("It begins then. Default: when it is started.")),
-      hours: maybe(text("HOURS", "Messages leave only then: 09:00-18:00, in --timezone.")),
+      at: maybe(time("Starts at this time. Default: when it is started.")),
+      hours: maybe(text("HOURS", "Messages are sent only then: 09:00-18:00, in --timezone.")),
       day: any(choice(weekdays, "With --hours: only those days.")),
-      expires: maybe(time("No message leaves later.")),
+      expires: maybe(time("No message is sent later.")),
       reserve: maybe(
         between(
           0,
           999,
           "COUNT",
-          "What it leaves to others of each number's 1,000 in 24 hours; 200.",
+          "Messages reserved for other sends, of each number's 1,000 in 24 hours. Default: 200.",
         ),
       ),
       reference: maybe(text("TEXT", "Of all its messages.")),

@@ -48,7 +48,7 @@ export const figureCommands = [
     as: "operator",
     summary: "Shows the service's metrics and its processes.",
     about:
-      "A process gives a sign of life every 15 seconds, and counts as dead 35 seconds after its last. One that stops in\norder leaves the list, another one after a day.",
+      "A process gives a sign of life every 15 seconds, and counts as dead 35 seconds after its last. One that stops in\norder is removed from the list, another one after a day.",
     run: async (_, { operator, output }) => {
       const figures = await operator().figures.service()
       if (output.json) return output.one(figures)

@@ -113,7 +113,7 @@ export const followCommands = [
     as: "operator",
     summary: "Streams a workspace's changes until Ctrl-C, one line per event.",
     about:
-      "An event names its topic and the records that changed, for you to read again; none means any of the\ntopic. The program connects again by itself, and continues after the last event.",
+      "An event names its topic and the records that changed, for you to read again; none means any of the\ntopic. The program reconnects automatically, and continues after the last event.",
     options: {
       workspace,
       after: maybe(text("EVENT", "Continues after that event, of the last hour at most.")),

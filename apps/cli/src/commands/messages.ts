@@ -128,7 +128,7 @@ export const content = {
   "media-url": maybe(link("A public link to an image or a file.")),
   "media-id": maybe(count("ID", "The id of an uploaded file.")),
   "media-type": maybe(
-    choice(["image", "file"], "The type of a link's file, if the link does not tell."),
+    choice(["image", "file"], "The type of a link's file, if it does not follow from the link."),
   ),
 }
 
@@ -306,7 +306,9 @@ export const messageCommands = [
       from: maybe(count("ID", "The sending number; required if several are connected.")),
       at: maybe(instant("When to send.")),
       expires: maybe(instant("Not sent after this time.")),
-      "idempotency-key": maybe(text("KEY", "Makes the command safe to repeat within 24 hours.")),
+      "idempotency-key": maybe(
+        text("KEY", "The command can then be repeated safely within 24 hours."),
+      ),
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
     run: async (input, tools) => {

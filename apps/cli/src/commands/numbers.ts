@@ -125,7 +125,7 @@ export const numberCommands = [
       status: maybe(
         choice(
           ["connected", "disconnected"],
-          "Default: connected; live numbers begin disconnected.",
+          "Default: connected; live numbers start disconnected.",
         ),
       ),
     },
@@ -202,7 +202,7 @@ export const numberCommands = [
     as: "operator",
     summary: "Pauses a number; its messages wait.",
     arguments: inWorkspace.arguments,
-    options: { workspace, until: maybe(time("When it resumes by itself.")) },
+    options: { workspace, until: maybe(time("When it resumes automatically.")) },
     run: async ({ id: number, until, workspace: inside }, { operator, output }) =>
       output.one(await operator().numbers.pause(inside, number, toFields({ until }))),
   }),

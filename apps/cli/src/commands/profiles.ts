@@ -176,7 +176,7 @@ export const profileCommands = [
   command({
     name: "profile use",
     as: "none",
-    summary: "Makes a profile the default one.",
+    summary: "Sets the default profile.",
     arguments: { name },
     run: (input, { machine, output }) => {
       const stored = readProfiles(machine)

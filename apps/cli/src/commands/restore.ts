@@ -63,7 +63,7 @@ export const restoreCommands = [
     as: "operator",
     summary: "Declares the store restored from a backup; holds all waiting messages.",
     about:
-      "For a restore from a backup, or a fail-over to a lagging standby. The service then reuses no id, and no held\nmessage leaves before it is released.",
+      "For a restore from a backup, or a fail-over to a lagging standby. The service then reuses no id, and no held\nmessage is sent before it is released.",
     options: {
       above: maybe(wholeNumber("ID", "The highest id of any kind known outside the store.")),
       again: flag("Confirms another restore, although messages were accepted since."),
@@ -111,7 +111,7 @@ export const restoreCommands = [
     as: "operator",
     summary: "Marks held messages as sent: those that left after the backup.",
     about:
-      "Filters and --all pass over messages planned for later, which cannot have left. Reminders continue with\ntheir next run.",
+      "Filters and --all skip messages planned for later, which cannot have been sent. Reminders continue with\ntheir next run.",
     options: {
       ...selection.options,
       "sent-at": maybe(time("When they left. Default: each message's planned time.")),

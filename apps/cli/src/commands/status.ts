@@ -152,7 +152,7 @@ const whyNot = ({ not_ready }: Status): string =>
 const columns = [
   ["service", ({ service, version }: Status) => `${service} (version ${version ?? "unknown"})`],
   ["ready", (status: Status) => (status.ready ? "yes" : `no: ${whyNot(status)}`)],
-  ["store", ({ store_up }: Status) => (store_up === null ? null : store_up ? "up" : "away")],
+  ["store", ({ store_up }: Status) => (store_up === null ? null : store_up ? "up" : "down")],
   ["clock skew", ({ clock_skew_seconds: skew }: Status) => skew && `${skew} s`],
   ["workers alive", "workers_alive"],
   ["last sign of a worker", ({ worker_seen_seconds: lastCount }: Status) => formatAgo(lastCount)],

@@ -23,7 +23,7 @@ const sent = await fetch(`${address}/messaging/api/v2/messages`, {
 })
 console.log(sent.status, await (await fetch(address)).text())
 
-// At the end the server first: it takes no more requests, and lets go of its connections.
+// At the end the server first: it takes no more requests, and closes its connections.
 server.close()
 server.closeAllConnections()
 await messaging.close()

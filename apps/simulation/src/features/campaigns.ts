@@ -384,7 +384,7 @@ const probePause = Effect.fnUntraced(function* (stage: Stage) {
   yield* Effect.sleep(3 * second)
 })
 
-/** What a process that dies leaves of a stop is cancelled all the same. */
+/** Cancels what a process that dies in a stop has left. */
 const probeStop = Effect.fnUntraced(function* (stage: Stage) {
   const rows = [0, 1, 2].map(probedRow)
   const added: AddCampaignRows = { _tag: "AddCampaignRows", campaign: cutStop, rows, isFile: false }

@@ -49,7 +49,7 @@ const make = (text: string, everyMinutes: number) =>
     }
   })
 
-/** Pauses it, lets it go on, or gives it another schedule. */
+/** Pauses it, resumes it, or gives it another schedule. */
 const change = (text: string, what: "pause" | "resume" | number) => (stage: Stage) => {
   const created = stage.reminders.find((each) => each.text === text)
   if (created === undefined) return Effect.void

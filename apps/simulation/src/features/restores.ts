@@ -116,7 +116,7 @@ const probeRemoval = Effect.fnUntraced(function* (stage: Stage) {
 })
 
 /**
- * A reminder's message at the moment of a new epoch is held, however far its run had come. Its
+ * A reminder's message when a new epoch begins is held, however far its run had come. Its
  * number rests then, so that any message that is not held is seen to leave.
  */
 const probeReminder = Effect.fnUntraced(function* (stage: Stage) {

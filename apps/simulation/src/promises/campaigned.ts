@@ -185,7 +185,7 @@ const endViolations = (history: History, campaign: FinalCampaign): ReadonlyArray
   if (state === "draft" || usable.length === 0 || making === undefined) return []
   if (state !== "running") return [`${name} is ${state} (${reason}) when all has come to rest`]
   if (pending + queued === 0) return [`${name} has nothing left and is running`]
-  // A test message uses nothing up, and is checked all the same.
+  // A test message uses nothing up, but is checked too.
   if (final.allowanceLeft === 0) return []
   const requested = getRequested(history)
   const due = rows.filter(

@@ -25,7 +25,7 @@ export interface Shares {
 
 /**
  * Takes candidates in order (the longest waiting first), within each workspace's share and `limit`
- * in all.
+ * in total.
  */
 export const takeFairShares = <A>(
   candidates: Iterable<A>,
@@ -97,7 +97,7 @@ export const countByWorkspace = (
   return held
 }
 
-/** Concurrent work allowed in all, and of one workspace. */
+/** Concurrent work allowed in total, and of one workspace. */
 export interface Capacity {
   readonly whole: number
   readonly share: { readonly most: number }
@@ -285,7 +285,7 @@ export const sharedLimits = table({
    */
   lists: { whole: 3, share: { of: "workspace", most: 2 } },
   /**
-   * Client connections to one port; an idle one takes some 30 KB. A client needs few, since each
+   * Client connections to one port; an idle one takes about 30 KB. A client needs few, since each
    * carries requests in sequence. Behind a trusted proxy every client has its address, so no share
    * applies.
    */
@@ -303,19 +303,19 @@ export const sharedLimits = table({
   /** Pages and files of the dashboard, which are sent from memory. */
   dashboardFiles: { whole: 64, share: null },
   /**
-   * Open streams of news. Each idles at some 30 KB with its connection, and all together cost one
+   * Open streams of news. Each idles at about 30 KB with its connection, and all together cost one
    * look a second. A page keeps one.
    */
   eventStreams: { whole: 256, share: { of: "session", most: 4 } },
   /** Health and metrics; separate, so that a busy service does not look dead to its supervisor. */
   watchingRequests: { whole: 64, share: null },
   /**
-   * Addresses (IPv6: /64) with wrong keys counted per minute, some 100 bytes each. More networks do
+   * Addresses (IPv6: /64) with wrong keys counted per minute, about 100 bytes each. More networks do
    * not help an attacker: keys are too long to guess at any rate.
    */
   wrongKeyAddresses: { whole: 10_000, share: { of: "address", most: 1 } },
   /**
-   * Keys cached as unknown, some 200 bytes each. More distinct keys cost one lookup each, as
+   * Keys cached as unknown, about 200 bytes each. More distinct keys cost one lookup each, as
    * without the cache.
    */
   unknownKeys: { whole: 10_000, share: null },
@@ -338,7 +338,7 @@ export const sharedLimits = table({
   formEntries: { whole: 1000, share: null },
   /**
    * Members of all lists and objects of a JSON body. The largest valid requests, with 1,000
-   * recipients, have some 2,000. 1 MiB could hold 340,000 and block the processor for some 100 ms.
+   * recipients, have about 2,000. 1 MiB could hold 340,000 and block the processor for about 100 ms.
    */
   jsonValues: { whole: 10_000, share: null },
   /** Problems reported with a refusal, besides the first. */

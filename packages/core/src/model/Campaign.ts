@@ -1,5 +1,5 @@
 /**
- * Campaigns: a text, many rows and a time, of which the service makes one ordinary message for each
+ * Campaigns: a text, many rows and a time; the service makes one ordinary message of each
  * row (campaigns: 1 to 7). The record, its states and the states of its rows. One commit accepts a
  * row's message and marks the row, so a row has one message or none. Pure.
  */

@@ -175,7 +175,7 @@ export const parseOutboundUrl = (
   text: string,
   rule: TargetRule,
 ): Result.Result<OutboundUrl, OutboundUrlProblem> => {
-  // The URL standard drops white space and control characters, reads "\" as "/" and mends lone surrogates and missing
+  // The URL standard drops white space and control characters, reads "\" as "/" and replaces lone surrogates and missing
   // slashes; programs that do not would see another host than the one checked here.
   if (stripped.test(text) || !text.isWellFormed()) return Result.fail("not_a_url")
   const url = URL.parse(text)

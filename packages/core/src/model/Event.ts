@@ -30,7 +30,7 @@ export const numberEventTypes = [
 
 export type NumberEventType = (typeof numberEventTypes)[number]
 
-/** What an endpoint may name beside the four while conversations are on. */
+/** What an endpoint may name in addition to the four while conversations are on. */
 export const conversationEventTypes = [
   tickEvents.delivered,
   tickEvents.read,

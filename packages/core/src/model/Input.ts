@@ -115,7 +115,7 @@ const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
       if (trim !== undefined) {
         trimmed[name] = trim(value[name], allowance)
       } else if (!anyUnknown || allowance.left > 0) {
-        // An object keeps one of its unknown fields, so that it is refused for having them.
+        // An object keeps one of its unknown fields, to be refused for having them.
         anyUnknown = true
         allowance.left--
         trimmed[name] = value[name]

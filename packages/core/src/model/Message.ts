@@ -51,7 +51,7 @@ export interface MessageError {
   readonly message: string
 }
 
-/** Which row of which campaign a message was made of. */
+/** The campaign and the row that a message was made of. */
 export interface CampaignOrigin {
   readonly id: CampaignId
   readonly row: number

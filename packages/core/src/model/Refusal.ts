@@ -34,7 +34,7 @@ export interface Details {
   readonly roomAt?: string | null
   readonly numberId?: number
   readonly contactId?: number
-  /** A refused message that is stored all the same. */
+  /** A message that is stored although it was refused. */
   readonly messageId?: number
   /** In bytes, as is `limit`. */
   readonly used?: number
@@ -253,7 +253,7 @@ export class StoreUnavailable
     /** The port's operation, for logs; never shown to a client. */
     readonly operation: string
     readonly cause: unknown
-    /** Seconds; there when the store is well and only has no room for this at the moment. */
+    /** Seconds; there when the store is well and only has no room for this now. */
     readonly retryAfter?: number
     /** The disk of the store is full. */
     readonly isDiskFull?: boolean

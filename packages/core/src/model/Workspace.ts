@@ -58,7 +58,7 @@ export const workspaceOfClient = (value: number): WorkspaceId =>
 export const messagesRemaining = (plan: Plan | null): number | null =>
   plan === null ? 0 : plan.messagesRemaining
 
-/** Whether acceptance takes messages from the plan, and their end gives them back. */
+/** Whether acceptance takes messages from the plan, and their end returns them. */
 export const isLimited = (
   plan: Plan | null,
 ): plan is Plan & { readonly messagesRemaining: number } =>

@@ -108,7 +108,7 @@ type SoundCode =
   | "invalid_media_url"
   | "message_rejected"
 
-/** Text beside a file that Telegram takes at most, in UTF-16 code units, as it counts. */
+/** The longest text with a file that Telegram takes, in UTF-16 code units, as it counts. */
 const longestTelegramCaption = 1024
 
 /** What an acceptance can be refused with. */

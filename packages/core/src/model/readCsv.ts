@@ -153,7 +153,7 @@ const advance = (position: Position, text: string): void => {
   }
 }
 
-/** Splits text into rows, of which none is blank. */
+/** Splits text into rows, without blank ones. */
 class Splitter {
   readonly #separator: Separator
   readonly #plain: RegExp

@@ -234,7 +234,7 @@ export class WorkspaceChangeFeed extends Context.Service<
   WorkspaceChangeFeed,
   {
     /**
-     * Opens a stream until the scope closes; nobody ends it before. It begins with the time, and with
+     * Opens a stream until the scope closes; nothing ends it before. It begins with the time, and with
      * what changed since `after`. Fails with `rate_limited` and `service_unavailable` when the
      * holder, or the process, has too many.
      */

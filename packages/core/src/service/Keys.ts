@@ -251,7 +251,7 @@ export class Keys extends Context.Service<
         ids: yield* Ids,
         hasConversations,
       }
-      /** As the workspace's keys show their scopes at present. */
+      /** As the workspace's keys show their scopes now. */
       const withPresentScopes = Effect.fnUntraced(function* withPresentScopes(
         all: ReadonlyArray<ApiKey>,
         workspaceId: WorkspaceId,

@@ -183,7 +183,7 @@ export class MessageOperations extends Context.Service<
       id: MessageId | undefined,
     ): Effect.Effect<Timeline, Failure<"workspace_not_found" | "message_not_found">>
     /**
-     * POST /workspaces/{id}/messages/cancel: as `cancel`, of at most 1,000. Waits up to 5 s in all for
+     * POST /workspaces/{id}/messages/cancel: as `cancel`, of at most 1,000. Waits up to 5 s in total for
      * those that are being sent.
      */
     cancelMany(

@@ -520,7 +520,7 @@ const authorizeSend = (caller: Caller, operation: "sendMessage" | "sendBatch") =
   return code === undefined ? authorize(caller, operation) : Effect.fail(refuse(code))
 }
 
-/** A key is somebody else's: the program and the operator alone give references. */
+/** A key belongs to others: the program and the operator alone give references. */
 const knowsReferences = ({ key }: Authorized): boolean => key === null
 
 /** The parser of a caller's sends under their terms. */
@@ -773,7 +773,7 @@ export class Messages extends Context.Service<
       workspaceId: WorkspaceId,
       id: MessageId | undefined,
     ): Effect.Effect<Message, Failure<"message_not_found" | "not_cancellable">>
-    /** As `cancelIn`, of many: waits up to 5 s in all for those in flight. */
+    /** As `cancelIn`, of many: waits up to 5 s in total for those in flight. */
     cancelAllIn(
       workspaceId: WorkspaceId,
       ids: ReadonlyArray<MessageId>,

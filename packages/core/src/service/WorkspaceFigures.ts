@@ -123,7 +123,7 @@ export interface PublicFigures {
   readonly storageLimitBytes: number
 }
 
-/** What is not counted yet of that workspace, at most `maxCounted` entries in all. */
+/** What is not counted yet of that workspace, at most `maxCounted` entries in total. */
 const readUncounted = Effect.fnUntraced(function* readUncounted(
   store: FigureStore,
   query: FigureQuery,

@@ -34,7 +34,7 @@ export interface CampaignScope {
 
 export interface CountedCampaign {
   readonly campaign: Campaign
-  /** Exact at the moment of the read. */
+  /** Exact when it was read. */
   readonly rows: RowCounts
 }
 

@@ -32,7 +32,7 @@ export type Work = (typeof kindsOfWork)[number]
 export const sendingWork = (mode: Mode): Work => (mode === "test" ? "test_messages" : "lanes")
 
 /**
- * Kinds of work with a limit on how much a worker holds at once, in all and of one workspace.
+ * Kinds of work with a limit on how much a worker holds at once, in total and of one workspace.
  * Deliveries take the limit of callbacks, since webhook endpoints are few.
  */
 export const sharedWork = {

@@ -334,7 +334,7 @@ export class NumberLinking extends Context.Service<
 // open login sealed, so that any process may continue it; codes and passwords are never stored. The
 // number's owner connects it afterwards.
 
-/** How long a login lasts in all. */
+/** How long a login lasts in total. */
 export const telegramLoginMillis = 10 * 60 * 1000
 
 export const telegramLoginStates = [

@@ -202,7 +202,7 @@ export interface DeliveryQuery extends LeaseClaim {
   /** In-flight calls per target, earlier claims included. */
   readonly perTarget: number
   /**
-   * How many of the deliveries may be callbacks, in all and per workspace: callbacks may have any
+   * How many of the deliveries may be callbacks, in total and per workspace: callbacks may have any
    * number of targets.
    */
   readonly callbacks: Shares & { readonly limit: number }

@@ -85,7 +85,7 @@ export class NoRoom extends Data.TaggedError("NoRoom") {
   }
 }
 
-/** The disk does not give the file at present. */
+/** The disk cannot read the file now. */
 export class FileUnavailable extends Data.TaggedError("FileAway")<{
   readonly cause: MediaFilesError
 }> {

@@ -75,7 +75,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
     const tasks = [
       // The process to which the remote told of them was killed before their message had left.
       applyEarlyTicks,
-      // First: what is erased counts all the same.
+      // First: what is erased still counts.
       Effect.provideService(countFigures, Store, store),
       figures.forgetFigures(now - figuresRetentionMillis),
       system.forgetProcesses(now - processesRetentionMillis),

@@ -182,7 +182,7 @@ const crowdedTurnMillis = 500
 /** How long claims may begin where the one before found something, in service time. */
 const boundedSearchMillis = 2000
 
-/** What commits so long after it was due is found all the same, in service time. */
+/** What commits so long after it was due is still found, in service time. */
 const lateMillis = 1000
 
 export interface LeaseQuery extends LeaseClaim, Shares {
@@ -207,7 +207,7 @@ export interface SettledWork<Claimed, Result> {
 /** What one kind of work defines. */
 export interface LeasedWork<Claimed, Result> {
   readonly work: Work
-  /** How much a worker holds at once, in all and of one workspace. Claims keep to it. */
+  /** How much a worker holds at once, in total and of one workspace. Claims keep to it. */
   readonly capacity: Capacity
   /** The capacity of a piece of work, when claims bring several kinds. Default: `capacity`. */
   toCapacity?(claimed: Claimed): Capacity
@@ -230,7 +230,7 @@ export interface LeasedWork<Claimed, Result> {
     results: ReadonlyArray<Result>,
     ended: ReadonlyArray<Claimed>,
   ): Effect.Effect<SettledWork<Claimed, Result> | void, StoreUnavailable>
-  /** A claim brings work of which each piece begins once the one before it is settled. */
+  /** A claim brings work; each piece begins once the one before it is settled. */
   readonly turns?: {
     /** The most pieces of one turn. */
     readonly most: number

@@ -17,7 +17,7 @@ export const stateLabels: Readonly<Record<CampaignState, string>> = {
 
 type Reason = NonNullable<Campaign["state_reason"]>
 
-/** Why it is paused, beside the state's word in a list. */
+/** Why it is paused, next to the state's word in a list. */
 export const shortReasons: Readonly<Record<Reason, string>> = {
   requested: "by a user",
   number_restricted: "a number is restricted",

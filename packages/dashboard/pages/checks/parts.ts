@@ -1,4 +1,4 @@
-/** Phones as requests of at most 1,000 each, of which none asks again for what another try asked. */
+/** Phones as requests of at most 1,000 each; none asks again for what another try asked. */
 import type { NumberCheck } from "@messaging-service/client"
 
 /** As the service spells them (contract: Recipients); which calling codes there are, it knows alone. */

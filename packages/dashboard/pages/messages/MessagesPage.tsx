@@ -40,7 +40,7 @@ export const MessagesPage = () => {
       <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
         <PageHead
           title={labels.title}
-          // Beside an open message the list has no room for them.
+          // Next to an open message the list has no room for them.
           about={search.open === undefined && <Totals workspaceId={id} mode={search.mode} />}
         >
           <Ways workspaceId={String(id)} />

@@ -1,4 +1,4 @@
-/** Below the field of recipients: the last ones and the contacts, of which those stay that match what is being typed. */
+/** Below the field of recipients: the last ones and the contacts that match what is being typed. */
 import { useQuery } from "@tanstack/react-query"
 import type { MouseEvent } from "react"
 import { operationQuery } from "../api/call.ts"

@@ -1,4 +1,4 @@
-/** Dialogs over the page. The platform's own element holds the focus and gives it back; Escape closes. */
+/** Dialogs over the page. The platform's own element holds the focus and returns it; Escape closes. */
 import { useEffect, useId, useRef } from "react"
 import type { ReactNode } from "react"
 import { useCall } from "../api/call.ts"

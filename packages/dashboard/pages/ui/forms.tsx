@@ -197,7 +197,7 @@ interface DrawnField {
 
 type FormField = DataField | DrawnField
 
-/** One below the other; those of an inner list beside each other. A field shows refusals of its own name, unless it says. */
+/** One below the other; those of an inner list side by side. A field shows refusals of its own name, unless it says. */
 export type FormFields = ReadonlyArray<FormField | ReadonlyArray<FormField>>
 
 const shownBy = (field: FormField): ReadonlyArray<string> =>
@@ -315,7 +315,7 @@ export const Choice = ({
   name,
   value,
 }: {
-  /** The name of the radio buttons of which one is checked. */
+  /** The name of a group of radio buttons. */
   group: string
   value: string
   name: string

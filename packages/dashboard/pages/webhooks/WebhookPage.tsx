@@ -89,7 +89,7 @@ const Missed = ({
   message,
 }: {
   path: WebhookPath
-  /** Beside the failed attempts alone: what the button does. */
+  /** Next to failed attempts only: what the button does. */
   message: boolean
   firstFailure: number | null
 }) => {

@@ -663,7 +663,7 @@ export interface Operator {
   readonly cancelMessage: (message: HasId) => Promise<Message>
   /**
    * Cancels waiting messages, the first 1,000 by id, each with its event. Waits for those that are being sent, at
-   * most 5 seconds in all. Fails with `validation_failed`, `invalid_phone`, `invalid_datetime`.
+   * most 5 seconds in total. Fails with `validation_failed`, `invalid_phone`, `invalid_datetime`.
    */
   readonly cancelMessages: (selection: SelectWaiting) => Promise<CancelledMessages>
   /**

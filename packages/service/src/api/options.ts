@@ -152,7 +152,7 @@ export interface OpenOptions {
   readonly dataDirectory?: string | undefined
   /**
    * 64 hexadecimal characters. The service derives all its keys from them. Use the same at every
-   * start, and in all processes that share a store. Older keys may follow, after commas. By default
+   * start, and in total processes that share a store. Older keys may follow, after commas. By default
    * the service generates one in `dataDirectory`. Required on PostgreSQL in a worker of an edge host.
    */
   readonly secretsKey?: string | undefined

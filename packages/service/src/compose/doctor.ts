@@ -74,13 +74,14 @@ const disk = ({ service }: Start): Effect.Effect<Finding> => {
       return found
     })
     const room = yield* examineDisk(directory, diskReserve)
-    if (room === null) return ok("disk", `${dataDirectory} is on a disk that tells no size`)
+    if (room === null)
+      return ok("disk", `${dataDirectory} is on a disk that does not report its size`)
     const { free, reserve } = room
     const where =
       directory === dataDirectory
         ? `for ${dataDirectory}`
         : `in ${directory}; ${dataDirectory} does not exist, a start makes it`
-    const found = `${inMebibytes(free)} free ${where}, and media leave ${inMebibytes(reserve)}`
+    const found = `${inMebibytes(free)} free ${where}, reserve ${inMebibytes(reserve)}`
     return free < reserve
       ? fault(
           "disk",
@@ -288,7 +289,7 @@ const examine = (program: string, settings: Start): Effect.Effect<ReadonlyArray<
       yield* disk(settings),
       ...(yield* database(settings)),
       ...(yield* Effect.promise(() => dns(settings, remotes))),
-      ...(isSimulated ? [ok("transports", "simulated phones: nothing leaves")] : findings),
+      ...(isSimulated ? [ok("transports", "simulated phones: nothing is sent")] : findings),
       ...(yield* Effect.promise(() => Promise.all(remotes.map(reach)))),
       ...(yield* Effect.promise(() => ports(settings))),
     ]
@@ -304,7 +305,7 @@ const formatFindings = (findings: ReadonlyArray<Finding>): string => {
     .join("\n")
 }
 
-export const doctorSummary = "Looks at what a start needs, and says what to mend."
+export const doctorSummary = "Checks what a start needs, and says what to fix."
 
 /** Prints what it found; fails when something is a fault. */
 export const runDoctor = (

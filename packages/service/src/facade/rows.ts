@@ -1,7 +1,7 @@
 /**
  * Operations of the facade as rows: the core's service, its method, and how to show what it answers.
  * What a row promises comes from the method's own type; the interface in `api` checks it. An operation
- * that does more is written out beside its rows.
+ * that does more is written out next to its rows.
  */
 import type { CursorPage, Failure, IdempotencyKey, Repeatable } from "@messaging-service/core"
 import { Effect, identity } from "effect"

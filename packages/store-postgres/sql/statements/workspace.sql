@@ -109,7 +109,7 @@ order by l.number_id
 for no key update
 
 -- name: disable
--- Stops the lanes of a workspace, or lets them go on. For holders of their locks.
+-- Stops the lanes of a workspace, or lets them continue. For holders of their locks.
 update lanes l
 set disabled = :disabled,
   limited_until = null,

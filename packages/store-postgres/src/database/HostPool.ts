@@ -91,7 +91,7 @@ const retryAfter = (cause: unknown): number | undefined => {
   return isDiskFull(cause) ? roomRetryAfter : undefined
 }
 
-/** What failed; where something is only held or away at the moment it says when to try again. */
+/** What failed; where something is only held or unreachable for now, it says when to try again. */
 export const unavailable = (operation: string, cause: unknown): StoreUnavailable => {
   const seconds = retryAfter(cause)
   return new StoreUnavailable({

@@ -6,7 +6,7 @@
 /** Runs statements of our own between those of others; the rows of the last one. */
 type Exec = (text: string) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>
 
-/** WAL that a recovery reads at most, or nearly so; some 2 s of it. */
+/** WAL that a recovery reads at most, or nearly so; about 2 s of it. */
 const longestWalBytes = 64 * 1024 * 1024
 
 /** A database that is seldom written to recovers quickly too, and is left alone where there is next to nothing to do. */

@@ -33,7 +33,7 @@ const reopenSchedule = Schedule.min([
 const locked = ({ dataDir }: PgliteOptions) =>
   dataDir === undefined ? Effect.void : lockDirectory(dataDir)
 
-/** Hands the thread over before it is open, so that it is closed also when this is interrupted. */
+/** Hands the thread over before it is open, to close it also when this is interrupted. */
 const openThread = (options: ThreadOptions, handOver: (thread: PgliteThread) => void) =>
   Effect.tryPromise({
     try: async (interrupted) => {

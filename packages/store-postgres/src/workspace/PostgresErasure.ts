@@ -77,7 +77,7 @@ const claims = statement("erasure.claims")
 const records = statement("erasure.records")
 
 /**
- * In the order in which they go. What a worker asks for at the moment goes once it is done: its lane is
+ * In the order in which they go. What a worker reads now goes once it is done: its lane is
  * closed.
  */
 const recordsOf = [

@@ -245,7 +245,7 @@ export const callbacks: Topic = (it) => {
           aCallback(number, at(urls, (index * index) % 5)),
         )
         const received: Array<string> = []
-        /** The claimable rest: two of each target, three in all. */
+        /** The claimable rest: two of each target, three in total. */
         const claimable = () =>
           urls.reduce((sum, target) => {
             const left = created.filter(

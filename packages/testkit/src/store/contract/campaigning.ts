@@ -1,6 +1,6 @@
 /**
  * `CampaignStore`: what is due, what a look reads, and rows that become messages, once each; pauses
- * that hold these and let them go in order; the end, and what erasure leaves.
+ * that hold these and release them in order; the end, and what erasure leaves.
  */
 import { assert } from "@effect/vitest"
 import { fullQueue, nextCheckAt, refillQueue, Store, unpaced } from "@messaging-service/core"
