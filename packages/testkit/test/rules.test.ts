@@ -230,6 +230,7 @@ const noRules = new Set([
   "row_status",
   "sends_capped_until",
   "sent_after",
+  "shown_campaign",
   "shown_message",
   "shown_phone",
   "subscribes",
