@@ -195,6 +195,7 @@ const noRules = new Set([
   "callback_lane",
   "campaign_looks",
   "counted_after",
+  "counted_rows",
   "epoch_millis",
   "first_to_leave",
   "head_holds_until",
