@@ -34,12 +34,13 @@ const pause = (millis: number) => sleep(millis, undefined, { signal: ending.sign
 
 /** Asks on standard error, and shows nothing of the answer. */
 const askSecret = async (question: string): Promise<string> => {
-  process.stderr.write(question)
+  // It ends the terminal's echo, so it comes before the question.
   const lines = createInterface({
     input: process.stdin,
     output: new Writable({ write: (_, __, done) => done() }),
     terminal: true,
   })
+  process.stderr.write(question)
   try {
     return await lines.question("", { signal: ending.signal })
   } finally {

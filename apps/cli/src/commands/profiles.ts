@@ -117,11 +117,11 @@ const setProfile = async (named: string, tools: Tools): Promise<void> => {
 }
 
 /** The key of `--key-file`, of standard input, or as a person types it. */
-const getKey = (tools: Tools): Promise<string> | string => {
+const getKey = async (tools: Tools): Promise<string> => {
   const { common, machine } = tools
   const file = common["key-file"]
-  if (file === undefined && machine.askSecret !== null) return machine.askSecret("API key: ")
-  return getSecret(file ?? "-", "key-file", tools).then((key) => key ?? "")
+  if (file !== undefined) return (await getSecret(file, "key-file", tools)) ?? ""
+  return machine.askSecret === null ? readInput(machine, "the key") : machine.askSecret("API key: ")
 }
 
 /** Saves a key that its service accepts, as a profile that is the default one from now on. */
