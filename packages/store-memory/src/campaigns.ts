@@ -45,7 +45,7 @@ import { earliest, newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { holdMessages, isLeased, releaseMessages, abandonMessages } from "./lanes.ts"
 import { accept } from "./messages.ts"
-import { finishClaim, isLost, toMessage } from "./tables.ts"
+import { finishClaim, forgetShown, isLost, toMessage } from "./tables.ts"
 import type { CampaignEntry, Lane, MessageRow, RowEntry, Tables, WorkspaceRow } from "./tables.ts"
 
 /** Unless it was removed. */
@@ -170,7 +170,7 @@ const append = (tables: Tables, input: RowsToAppend): RowsAppended => {
   if (!isLast) return { _tag: "Appended" }
   entry.count = entry.rows.length
   change(entry, {})
-  finishClaim(tables, idempotency, input.madeIds)
+  finishClaim(tables, idempotency, input.madeIds, input.shown)
   return { _tag: "Appended" }
 }
 
@@ -491,10 +491,13 @@ const runSteps = (
       .map(toMessage),
 
   forget: (now) => {
+    const erased = new Set<number>()
     for (const entry of tables.campaigns.rows) {
+      if (entry.removed && !entry.forgotten) erased.add(-entry.campaign.id)
       if (entry.removed) eraseCampaign(entry)
       else if (entry.upload !== null && entry.upload.until < now) dropUpload(entry)
     }
+    return erased.size === 0 ? undefined : forgetShown(tables, erased)
   },
 
   figures: (now): CampaignFigures => {

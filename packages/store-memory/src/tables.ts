@@ -682,10 +682,10 @@ export const finishClaim = (
   if (row !== undefined) Object.assign(row, { madeIds, shown })
 }
 
-/** First answers show nothing more of those numbers. */
-export const forgetShown = (tables: Tables, numbers: ReadonlySet<number>): Effect.Effect<void> =>
+/** First answers show nothing more of those numbers; campaigns have theirs negative. */
+export const forgetShown = (tables: Tables, ids: ReadonlySet<number>): Effect.Effect<void> =>
   visitInSteps(tables.idempotency.values(), (row) => {
-    if (row.shown !== null && numbers.has(row.madeIds?.[0] ?? 0)) row.shown = null
+    if (row.shown !== null && ids.has(row.madeIds?.[0] ?? 0)) row.shown = null
   })
 
 export const releaseClaim = (tables: Tables, request: IdempotencyClaim): void => {

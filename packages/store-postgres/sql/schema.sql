@@ -630,14 +630,14 @@ create table idempotency_records (
   fingerprint text not null,
   made_ids bigint[] not null,
   created_at timestamptz not null,
-  -- Phone and label of a reconnected number, as the first answer showed them.
+  -- Phone and label of a reconnected number, or refused rows of a campaign, as the first answer showed them.
   shown jsonb,
   primary key (key_id, key)
 );
 -- Serves the sweep of old records, at next to no cost for those who write them.
 create index idempotency_records_by_age on idempotency_records
   using brin (created_at) with (pages_per_range = 32);
--- Serves the erasure of a number; holds only records of reconnected numbers.
+-- Serves the erasure of a number and of a campaign, whose id is negative here; holds only records of these.
 create index idempotency_records_of_numbers on idempotency_records ((made_ids[1]))
   where shown is not null;
 

@@ -32,7 +32,7 @@ export const sqlTypes = {
     columns: { answer: "boolean?" },
   },
   "append_campaign_rows": {
-    params: { id: "bigint", revision: "bigint", after: "integer", upload: "text", until: "timestamptz", isLast: "boolean", now: "timestamptz", madeIds: "bigint[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text", rRow: "integer[]", rLine: "integer[]", rRecipient: "jsonb[]", rNeeds: "text[]", rRecipientKey: "text[]", rPhone: "text[]", rValues: "jsonb[]", rSendAt: "timestamptz[]", rExpiresAt: "timestamptz[]", rState: "text[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]" },
+    params: { id: "bigint", revision: "bigint", after: "integer", upload: "text", until: "timestamptz", isLast: "boolean", now: "timestamptz", madeIds: "bigint[]", shown: "jsonb", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text", rRow: "integer[]", rLine: "integer[]", rRecipient: "jsonb[]", rNeeds: "text[]", rRecipientKey: "text[]", rPhone: "text[]", rValues: "jsonb[]", rSendAt: "timestamptz[]", rExpiresAt: "timestamptz[]", rState: "text[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]" },
     columns: { answer: "text?" },
   },
   "attach_media_file": {

@@ -30,21 +30,27 @@ export interface IdempotencyClaim extends IdempotencyKey {
   readonly token: string
 }
 
-/** What the first answer showed of a number beyond its request; both may change later. */
-export interface FirstAnswer {
-  /** Digits with country code. */
-  readonly phone: string | null
-  readonly label: string
-}
+/** What the first answer showed beyond its request, and may change later. */
+export type FirstAnswer =
+  | {
+      /** Digits with country code. */
+      readonly phone: string | null
+      readonly label: string
+    }
+  /** Refused rows of a campaign, as the service wrote them: `NewCampaignRow` without values. */
+  | { readonly problems: ReadonlyArray<unknown> }
 
 /** The finished first request. */
 export interface IdempotencyRecord {
   readonly fingerprint: string
-  /** Ids that the first request created, in the order of its answer. */
+  /**
+   * Ids that the first request created, in the order of its answer. Of rows: their campaign's, negative,
+   * since `shown` is erased by the first id, and other records have a number's there.
+   */
   readonly madeIds: ReadonlyArray<number>
   /** When the first request was made; the record is void 24 hours later. */
   readonly createdAt: number
-  /** Only for a reconnected number, until it is erased. */
+  /** Only for a reconnected number and rows of a campaign, until it is erased. */
   readonly shown?: FirstAnswer
 }
 

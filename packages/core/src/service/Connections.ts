@@ -313,8 +313,9 @@ const again = Effect.fnUntraced(function* again(
   first: FirstAnswer | undefined,
 ): Effect.fn.Return<PublicNumber, StoreUnavailable> {
   // For an erased number, or a reconnect by a version that stored nothing: the current state.
-  const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
-  const firstAnswer = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
+  const stored = first !== undefined && "label" in first ? first : null
+  const now = numberId === null || stored !== null ? null : yield* numbers.find(numberId)
+  const firstAnswer = stored ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
   return {
     id: id as NumberId,
     phone: firstAnswer.phone,

@@ -4,11 +4,11 @@
  */
 import { Clock, Effect, Result, Stream } from "effect"
 import { maximumCampaignRows, newRow } from "../model/Campaign.ts"
-import type { Campaign, CampaignSettings, NewCampaignRow } from "../model/Campaign.ts"
+import type { Campaign, NewCampaignRow } from "../model/Campaign.ts"
 import { checksRowsAlike } from "../model/CampaignInput.ts"
 import type { GivenRow } from "../model/CampaignInput.ts"
 import { dropDuplicates, recipientKeys, rowChecker } from "../model/campaignRows.ts"
-import type { IdempotencyClaim } from "../model/Idempotency.ts"
+import type { FirstAnswer, IdempotencyClaim } from "../model/Idempotency.ts"
 import type { CampaignId } from "../model/Ids.ts"
 import { CsvReader, rowsOfColumns } from "../model/readCsv.ts"
 import type { CsvResult, ReadRow } from "../model/readCsv.ts"
@@ -20,7 +20,7 @@ import type {
   CountedCampaign,
   RowsToAppend,
 } from "../store/CampaignStore.ts"
-import type { CampaignRowView, RowsAdded, RowsUpload } from "./Campaigns.ts"
+import type { RowsAdded, RowsUpload } from "./Campaigns.ts"
 import { rowView } from "./campaignViews.ts"
 
 /** Decisions to try while others change the campaign. */
@@ -34,6 +34,8 @@ const uploadMillis = 120_000
 
 /** Refused rows that an answer shows. */
 const problemsShown = 100
+
+type AddedRecord = Pick<RowsToAppend, "madeIds" | "shown">
 
 /** A campaign, as a call names it. */
 export interface CampaignLocation {
@@ -64,24 +66,36 @@ export const findDraft = Effect.fnUntraced(function* findDraft(
 const refusedIn = (rows: ReadonlyArray<NewCampaignRow>): ReadonlyArray<NewCampaignRow> =>
   rows.filter(({ state }) => state === "refused")
 
-const createdIds = (firstRow: number, lastRow: number, refused: number): ReadonlyArray<number> => [
-  firstRow,
-  lastRow,
-  refused,
-]
-
-const addedRows = (
-  { text }: CampaignSettings,
-  [firstRow = 0, lastRow = 0, refused = 0]: ReadonlyArray<number>,
+/** What a repeat of the call is answered from: the rows may be gone by then, and others in their place. */
+const addedRecord = (
+  id: CampaignId,
+  firstRow: number,
+  lastRow: number,
+  refused: number,
   problems: ReadonlyArray<NewCampaignRow>,
-): RowsAdded => ({
+): AddedRecord => ({
+  madeIds: [-id, firstRow, lastRow, refused],
+  ...(problems.length > 0 && {
+    shown: {
+      problems: problems.slice(0, problemsShown).map((row) => ({ ...row, values: null })),
+    },
+  }),
+})
+
+const addedRows = ({
+  madeIds: [, firstRow = 0, lastRow = 0, refused = 0],
+  shown,
+}: AddedRecord): RowsAdded => ({
   firstRow,
   lastRow,
   pending: lastRow - firstRow + 1 - refused,
   refused,
-  problems: problems
-    .slice(0, problemsShown)
-    .map((row) => rowView(text, newRow({ ...row, state: "refused" }))),
+  problems:
+    shown !== undefined && "problems" in shown
+      ? shown.problems.map((row) =>
+          rowView("", newRow({ ...(row as NewCampaignRow), state: "refused" })),
+        )
+      : [],
 })
 
 const requireRoom = (count: number): Result.Result<void, Refusal<"too_many_rows">> =>
@@ -133,8 +147,8 @@ export const addRows = Effect.fnUntraced(function* addRows(
     const now = yield* Clock.currentTimeMillis
     const rows = yield* checkRows(store, campaign, input, after, null, now)
     const refused = refusedIn(rows)
-    const created = createdIds(after + 1, after + rows.length, refused.length)
     const { id } = campaign
+    const record = addedRecord(id, after + 1, after + rows.length, refused.length, refused)
     const isAdded = yield* append(store, {
       id,
       revision: campaign.revision,
@@ -145,9 +159,9 @@ export const addRows = Effect.fnUntraced(function* addRows(
       isLast: true,
       now,
       idempotency,
-      madeIds: created,
+      ...record,
     })
-    if (isAdded) return addedRows(campaign, created, refused)
+    if (isAdded) return addedRows(record)
   }
   return yield* refuse("service_unavailable", { retryAfter: 1 })
 })
@@ -181,14 +195,16 @@ const appendHeld = Effect.fnUntraced(function* appendHeld(
   upload: Upload,
   isLast: boolean,
   idempotency: IdempotencyClaim | null,
-): Effect.fn.Return<ReadonlyArray<number> | null, Failure<UploadCode>> {
+): Effect.fn.Return<AddedRecord | null, Failure<UploadCode>> {
   const { before, campaign, place, token } = upload
   const input = upload.held.slice(0, rowsOfCommit)
   const after = before + upload.appended
   const now = yield* Clock.currentTimeMillis
   const rows = yield* checkRows(place.store, campaign, input, after, token, now)
   const refused = refusedIn(rows)
-  const created = createdIds(before + 1, after + rows.length, upload.refused + refused.length)
+  const refusedCount = upload.refused + refused.length
+  const problems = [...upload.problems, ...refused].slice(0, problemsShown)
+  const record = addedRecord(campaign.id, before + 1, after + rows.length, refusedCount, problems)
   const isAppended = yield* append(place.store, {
     id: campaign.id,
     revision: campaign.revision,
@@ -199,14 +215,14 @@ const appendHeld = Effect.fnUntraced(function* appendHeld(
     isLast,
     now,
     idempotency: isLast ? idempotency : null,
-    madeIds: isLast ? created : [],
+    ...(isLast ? record : { madeIds: [] }),
   })
   if (!isAppended) return null
   upload.held = upload.held.slice(input.length)
   upload.appended += rows.length
-  upload.refused += refused.length
-  upload.problems = [...upload.problems, ...refused].slice(0, problemsShown)
-  return created
+  upload.refused = refusedCount
+  upload.problems = problems
+  return record
 })
 
 /**
@@ -219,8 +235,8 @@ const goOn = Effect.fnUntraced(function* goOn(
   idempotency: IdempotencyClaim | null,
 ) {
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const created = yield* appendHeld(upload, isLast, idempotency)
-    if (created !== null) return created
+    const record = yield* appendHeld(upload, isLast, idempotency)
+    if (record !== null) return record
     const { campaign } = yield* findDraft(upload.place)
     const before = upload.campaign
     if (campaign.revision === before.revision || !checksRowsAlike(campaign, before)) break
@@ -287,44 +303,18 @@ export const uploadRows = Effect.fnUntraced(function* uploadRows(
     yield* take(upload, upload.reader.end())
     return yield* goOn(upload, true, idempotency)
   })
-  const created = yield* Effect.onError(finished, () =>
+  const record = yield* Effect.onError(finished, () =>
     Effect.ignore(place.store.abandonUpload(upload.campaign.id, token)),
   )
-  return addedRows(upload.campaign, created, upload.problems)
+  return addedRows(record)
 }, Effect.uninterruptible)
 
-/** What refuses a row when it is added; what refuses it later has other codes. */
-const codesOfAdding: ReadonlySet<string> = new Set([
-  "invalid_phone",
-  "invalid_username",
-  "validation_failed",
-  "invalid_datetime",
-  "time_in_past",
-  "duplicate_recipient",
-  "placeholder_empty",
-  "text_required",
-  "text_too_long",
-])
-
-/** The first answer to a call that added rows, as far as its rows are still there. */
+/** The first answer to a call that added rows. */
 export const addedBefore = Effect.fnUntraced(function* addedBefore(
   place: CampaignLocation,
-  created: ReadonlyArray<number>,
+  madeIds: ReadonlyArray<number>,
+  shown: FirstAnswer | undefined,
 ): Effect.fn.Return<RowsAdded, Failure<"campaign_not_found">> {
-  const { campaign } = yield* findCampaign(place)
-  const [firstRow = 0, lastRow = 0, refused = 0] = created
-  const problems: Array<CampaignRowView> = []
-  const max = Math.min(refused, problemsShown)
-  let after = firstRow - 1
-  while (problems.length < max && after < lastRow) {
-    const filter = { statuses: ["refused" as const], code: null, phone: null }
-    const page = { after, limit: problemsShown }
-    const rows = yield* place.store.rows(campaign.id, filter, page, yield* Clock.currentTimeMillis)
-    for (const row of rows) {
-      const isVisible = row.row <= lastRow && codesOfAdding.has(row.refusal?.code ?? "")
-      if (isVisible && problems.length < max) problems.push(rowView(campaign.text, row))
-    }
-    after = rows.at(-1)?.row ?? lastRow
-  }
-  return { ...addedRows(campaign, created, []), problems }
+  yield* findCampaign(place)
+  return addedRows(shown === undefined ? { madeIds } : { madeIds, shown })
 })

@@ -323,7 +323,7 @@ const rowMethods = (
     const input = yield* Effect.fromResult(parseRows(command))
     return yield* work.idempotent.run(caller, key, {
       work: (claim) => addRows(at(id), input, claim),
-      again: (created) => addedBefore(at(id), created),
+      again: (made, shown) => addedBefore(at(id), made, shown),
     })
   }),
   uploadRows: Effect.fn("Campaigns.uploadRows")(
@@ -331,7 +331,7 @@ const rowMethods = (
       const { at, caller } = yield* enter(work, "messages", role, workspaceId, mode)
       return yield* work.idempotent.run(caller, key, {
         work: (claim) => uploadRows(at(id), upload, work.ids.hex(16), claim),
-        again: (created) => addedBefore(at(id), created),
+        again: (made, shown) => addedBefore(at(id), made, shown),
       })
     },
   ),

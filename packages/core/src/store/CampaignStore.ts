@@ -16,7 +16,7 @@ import type {
   RowRefusal,
   RowStatus,
 } from "../model/Campaign.ts"
-import type { IdempotencyClaim } from "../model/Idempotency.ts"
+import type { FirstAnswer, IdempotencyClaim } from "../model/Idempotency.ts"
 import type { CampaignId, MessageId, NumberId, WorkspaceId } from "../model/Ids.ts"
 import type { Message } from "../model/Message.ts"
 import type { PageOf, PageQuery } from "../model/Page.ts"
@@ -92,6 +92,8 @@ export interface RowsToAppend {
   readonly idempotency: IdempotencyClaim | null
   /** What the claim's record keeps. */
   readonly madeIds: ReadonlyArray<number>
+  /** The same, until the campaign is erased. Default: nothing. */
+  readonly shown?: FirstAnswer
 }
 
 export type RowsAppended =

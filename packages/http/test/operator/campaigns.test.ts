@@ -21,7 +21,7 @@ import {
   uploading,
   uploadRows,
 } from "./Campaigning.ts"
-import type { CampaignBody } from "./Campaigning.ts"
+import type { AddedBody, CampaignBody } from "./Campaigning.ts"
 
 const ada = toPhone("+15550001234", { name: "Ada" })
 
@@ -439,6 +439,36 @@ layer(layerService())("rows in JSON", (it) => {
       assert.deepStrictEqual(refusal(late), [409, "campaign_started", null])
       const cleared = yield* request(workspace, rowsAt(campaign), { method: "DELETE" })
       assert.deepStrictEqual(refusal(cleared), [409, "campaign_started", null])
+    }),
+  )
+
+  it.effect("that were refused come again for an Idempotency-Key, with others in their place", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const campaign = yield* create(workspace)
+      const bad = Array.from({ length: 101 }, () => toPhone("1"))
+      const addJson = request(workspace, rowsAt(campaign), {
+        method: "POST",
+        json: { rows: [ada, ...bad] },
+        headers: [["idempotency-key", "json"]],
+      })
+      const csv = "to,send_at\n+15550001234,\n2,2030-01-01T00:00:00Z\n"
+      const addFile = uploading(workspace, campaign, csv, "", {
+        headers: [["idempotency-key", "file"]],
+      })
+      for (const [add, problems] of [
+        [addJson, 100],
+        [addFile, 1],
+      ] as const) {
+        const first = yield* add
+        assert.lengthOf(expectBody<AddedBody>(first, 201).problems, problems)
+        yield* request(workspace, rowsAt(campaign), { method: "DELETE" })
+        yield* addRows(workspace, campaign, [toPhone("3"), toPhone("4")])
+        const again = yield* add
+        assert.strictEqual(again.headers["idempotent-replayed"], "true")
+        assert.strictEqual(again.text, first.text)
+        yield* request(workspace, rowsAt(campaign), { method: "DELETE" })
+      }
     }),
   )
 

@@ -11,6 +11,7 @@ create function append_campaign_rows(
   p_is_last boolean,
   p_now timestamptz,
   p_made_ids bigint[],
+  p_shown jsonb,
   p_claim_key_id bigint,
   p_claim_key text,
   p_claim_fingerprint text,
@@ -119,7 +120,7 @@ begin
   ) added
   where c.id = p_id;
   perform finish_idempotency_claim(
-    p_claim_key_id, p_claim_key, p_claim_fingerprint, p_made_ids, p_now, null
+    p_claim_key_id, p_claim_key, p_claim_fingerprint, p_made_ids, p_now, p_shown
   );
   return null;
 end

@@ -288,7 +288,16 @@ where gone.campaign_id = found.campaign_id
 returning gone.row
 
 -- name: removed
--- Their rows are gone by now.
+-- Their rows are gone by now. Index idempotency_records_of_numbers.
+with unshown as (
+  update idempotency_records r
+  set shown = null
+  from campaigns c
+  where c.removed_at is not null
+    and c.erased_at is null
+    and r.made_ids[1] = -c.id
+    and r.shown is not null
+)
 update campaigns c
 set erased_at = :now,
   name = '',

@@ -211,6 +211,7 @@ const toAppend = (append: RowsToAppend): Params<"append_campaign_rows"> => ({
   isLast: append.isLast,
   now: append.now,
   madeIds: append.madeIds,
+  shown: append.shown ?? null,
   ...toClaimParams(append.idempotency),
   ...toColumns(append.rows.map(toRowElement)),
 })

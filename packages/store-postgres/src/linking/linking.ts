@@ -1,7 +1,6 @@
 /** Attempts at linking numbers to phones. */
 import type {
   BrokenLinkingGuard,
-  FirstAnswer,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -10,6 +9,7 @@ import type {
   LinkingView,
   NewAttempt,
   NumberId,
+  SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -153,7 +153,7 @@ export const linkingStore = (
       const number = yield* numberOf(numberId)
       if (number === null) return broken("number")
       // As this commit left it, whatever has become of it since.
-      const { label, phone } = started as FirstAnswer
+      const { label, phone } = started as Pick<SendingNumber, "label" | "phone">
       return { _tag: "Begun", number: { ...number, label, phone, status: "connecting" } }
     }),
     getLinking(numberId) {

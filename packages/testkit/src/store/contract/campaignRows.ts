@@ -25,7 +25,7 @@ import {
 import { at, ids, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
 import { claimKey } from "../Reading.ts"
-import { aClaim, aKey, aStage, aWorkspace, hour, minute, noon } from "../Records.ts"
+import { aClaim, aKey, aWorkspace, hour, minute, noon } from "../Records.ts"
 import type { Topic } from "../Topic.ts"
 
 const listed = (
@@ -244,10 +244,11 @@ export const campaignRows: Topic = (it, { parallel }) => {
       const repeat = { ...claim, token: "repeat" }
       yield* append(campaign, [aRow(1)], { upload: "a", isLast: false })
       assert.strictEqual((yield* claimKey(workspace.id, repeat))._tag, "InProgress")
-      const last = { upload: "a", idempotency: claim, madeIds: [1, 2] }
+      const record = { madeIds: [-campaign.id, 1, 2], shown: { problems: [aRow(2)] } }
+      const last = { upload: "a", idempotency: claim, ...record }
       assert.deepStrictEqual(yield* append(campaign, [aRow(2)], last), appended)
       const outcome = yield* claimKey(workspace.id, repeat)
-      assert.deepStrictEqual(outcome._tag === "Finished" && outcome.record.madeIds, [1, 2])
+      assert.deepInclude(outcome._tag === "Finished" && outcome.record, record)
       assert.deepStrictEqual(
         yield* append(campaign, [aRow(3)], { idempotency: claim }),
         broken("idempotency"),
@@ -358,19 +359,31 @@ export const campaignRows: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("what was removed is erased, with its rows", () =>
+  it.effect("what was removed is erased, with its rows and what first answers showed of them", () =>
     Effect.gen(function* () {
       const store = (yield* Store).campaigns
-      const { workspace } = yield* aStage()
+      const { key, workspace } = yield* aStageWithKey
       const campaign = yield* aCampaign(workspace.id)
       const other = yield* aCampaign(workspace.id)
-      for (const one of [campaign, other]) yield* append(one, someRows(1, 3))
+      const firstAnswer = { problems: [aRow(1)] }
+      const claims = [aClaim(key.id), aClaim(key.id)] as const
+      for (const [index, one] of [campaign, other].entries()) {
+        const idempotency = at(claims, index)
+        yield* claimKey(workspace.id, idempotency)
+        yield* append(one, someRows(1, 3), { idempotency, madeIds: [-one.id], shown: firstAnswer })
+      }
       yield* moved(yield* readAgain(campaign), {}, { isRemoved: true })
       yield* store.forget(noon)
       assert.isNull(yield* store.created(campaign.id))
       assert.deepStrictEqual(yield* getRows(campaign), [])
       assert.deepStrictEqual(yield* store.created(other.id), other)
       assert.deepStrictEqual(yield* found(other), [1, 2, 3])
+      const showing = yield* Effect.forEach(claims, (claim) =>
+        Effect.map(claimKey(workspace.id, { ...claim, token: "repeat" }), (outcome) =>
+          outcome._tag === "Finished" ? outcome.record.shown : assert.fail(outcome._tag),
+        ),
+      )
+      assert.deepStrictEqual(showing, [undefined, firstAnswer])
     }),
   )
 }

@@ -95,7 +95,8 @@ const someToAppend = (c: Chooser): RowsToAppend => {
     isLast: upload === null || c.once(2),
     now: c.now,
     idempotency: c.claim(),
-    madeIds: [1, 2],
+    madeIds: [-id, 1, 2],
+    ...(c.once(2) && { shown: { problems: [aNewRow(c, after + 1)] } }),
   }
 }
 
