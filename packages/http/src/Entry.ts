@@ -128,16 +128,12 @@ export const jsonBody = <S extends Schema.Top>(schema: S, example: unknown): Bod
   example,
 })
 
-/** Times in answers. */
-export const TimeJson = Schema.String.annotate({
+/** Times in answers: epoch milliseconds, which `writeJson` turns into text. */
+export const Time = Schema.String.annotate({
   description: "UTC, whole seconds.",
   format: "date-time",
   pattern: "Z$",
   examples: ["2030-01-31T07:00:00Z"],
-})
-
-/** The same of a record's time in epoch milliseconds, which `writeJson` turns into text. */
-export const Time = TimeJson.annotate({
   [writtenAsInstant]: true,
 }) as unknown as Schema.Codec<number>
 

@@ -16,7 +16,7 @@ import {
 } from "@messaging-service/core"
 import type { NumberEventType, OperationRule } from "@messaging-service/core"
 import { Schema } from "effect"
-import { documentOpen, IdJson, TimeJson } from "../Entry.ts"
+import { documentOpen, IdJson, Time } from "../Entry.ts"
 import type { Entry, OpenRoute, OperationInput } from "../Entry.ts"
 import { workspacePath } from "../operator/pipeline.ts"
 import type { OperatorRoute } from "../operator/pipeline.ts"
@@ -697,7 +697,7 @@ const eventCall = (type: string, occasion: string, data: Schema.Top, example: un
   about: `${occasion}\n\nAn event can arrive more than once, and in any order. It is repeated for about 23 hours until it is answered with a 2xx within 15 seconds; redirects are not followed.`,
   headers: eventHeaders,
   content: jsonContent(
-    Schema.Struct({ id: eventId, type: Schema.Literal(type), created_at: TimeJson, data }),
+    Schema.Struct({ id: eventId, type: Schema.Literal(type), createdAt: Time, data }),
     { id: "evt_0123456789abcdefghijABCD", type, created_at: "2030-01-31T07:00:02Z", data: example },
   ),
 })
@@ -742,7 +742,7 @@ const NumberEventJson = Schema.Struct({
     status: Schema.Literals(numberStatuses),
   }),
   reason: Schema.NullOr(Schema.Literals(connectionReasons)),
-  since: TimeJson,
+  since: Time,
 })
 
 const webhookCalls: ReadonlyArray<Call> = [

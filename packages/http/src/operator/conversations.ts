@@ -3,54 +3,43 @@ import {
   ConversationBody,
   Conversations,
   described,
-  formatInstant,
   instantOrNull,
   receivedMediaModes,
 } from "@messaging-service/core"
 import type { SetConversations, StoredConversations } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { json, jsonBody, TimeJson } from "../Entry.ts"
+import { json, jsonBody, Time } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const ConversationsJson = Schema.Struct({
   groups: Schema.Boolean,
-  retention_days: Schema.Int,
+  retentionDays: Schema.Int,
   media: Schema.Literals(receivedMediaModes),
-  max_file_bytes: Schema.Int,
-  max_storage_bytes: Schema.Int,
-  hold_new_chats: Schema.Boolean,
-  since: described(TimeJson, "When they were turned on."),
+  maxFileBytes: Schema.Int,
+  maxStorageBytes: Schema.Int,
+  holdNewChats: Schema.Boolean,
+  since: described(Time, "When they were turned on."),
   stored: described(
     Schema.Struct({
       messages: Schema.Int,
       bytes: described(Schema.Int, "Of received files."),
-      oldest_at: described(Schema.NullOr(Schema.String), "Null when there are none."),
+      oldestAt: described(Schema.NullOr(Schema.String), "Null when there are none."),
     }),
     "What is kept of what people wrote.",
   ),
 }).annotate({ identifier: "Conversations" })
 
-const conversationsJson = ({ stored, ...settings }: StoredConversations) => ({
-  groups: settings.groups,
-  retention_days: settings.retentionDays,
-  media: settings.media,
-  max_file_bytes: settings.maxFileBytes,
-  max_storage_bytes: settings.maxStorageBytes,
-  hold_new_chats: settings.holdNewChats,
-  since: formatInstant(settings.since),
-  stored: {
-    messages: stored.messages,
-    bytes: stored.bytes,
-    oldest_at: instantOrNull(stored.oldestAt),
-  },
+const shownConversations = ({ stored, ...settings }: StoredConversations) => ({
+  ...settings,
+  stored: { ...stored, oldestAt: instantOrNull(stored.oldestAt) },
 })
 
 const OffJson = Schema.Struct({ deleted: Schema.Literal(true) }).annotate({
   identifier: "ConversationsOff",
 })
 
-const example: typeof ConversationsJson.Type = {
+const example = {
   groups: false,
   retention_days: 30,
   media: "on_arrival",
@@ -76,7 +65,7 @@ export const conversationRoutes: ReadonlyArray<OperatorRoute> = [
     answer: jsonBody(ConversationsJson, example),
     handler: Effect.fnUntraced(function* setConversations({ id, request, role }) {
       const conversations = yield* Conversations
-      return conversationsJson(yield* conversations.put(role, id("id"), request))
+      return shownConversations(yield* conversations.put(role, id("id"), request))
     }),
   }),
   route(`GET ${path}`, {
@@ -88,7 +77,7 @@ export const conversationRoutes: ReadonlyArray<OperatorRoute> = [
     refused: ["conversations_not_enabled"],
     handler: Effect.fnUntraced(function* getConversations({ id, role }) {
       const conversations = yield* Conversations
-      return conversationsJson(yield* conversations.get(role, id("id")))
+      return shownConversations(yield* conversations.get(role, id("id")))
     }),
   }),
   route(`DELETE ${path}`, {

@@ -3,8 +3,6 @@ import {
   clockSkew,
   described,
   FiguresInput,
-  formatInstant,
-  instantOrNull,
   MediaFiles,
   maxCounted,
   numberStatuses,
@@ -16,16 +14,9 @@ import {
   waitWithin,
   WorkspaceFigures,
 } from "@messaging-service/core"
-import type {
-  FigureBucket,
-  FigureCounts,
-  Figures,
-  ProcessReport,
-  ReadFigures,
-  PublicFigures,
-} from "@messaging-service/core"
+import type { FigureCounts, Figures, ReadFigures, PublicFigures } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
-import { jsonBody, query, TimeJson } from "../Entry.ts"
+import { jsonBody, query, Time } from "../Entry.ts"
 import { askStore, readSeldom, secondsSince } from "../open/monitoring.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 
@@ -40,20 +31,20 @@ const wait = (part: string) =>
   )
 
 const BucketJson = Schema.Struct({
-  at: TimeJson,
+  at: Time,
   accepted: Schema.Int,
   sent: Schema.Int,
   failed: Schema.Int,
   expired: Schema.Int,
   cancelled: Schema.Int,
   deliveries: described(Schema.Int, "Attempts to deliver an event to a webhook endpoint."),
-  deliveries_failed: described(Schema.Int, "Those of them that failed."),
-  wait_p50_ms: wait("half of the messages"),
-  wait_p95_ms: wait("95 of 100 messages"),
+  deliveriesFailed: described(Schema.Int, "Those of them that failed."),
+  waitP50Millis: wait("half of the messages"),
+  waitP95Millis: wait("95 of 100 messages"),
 }).annotate({ identifier: "FiguresBucket" })
 
 const FiguresJson = Schema.Struct({
-  now: TimeJson,
+  now: Time,
   buckets: described(
     Schema.Array(BucketJson),
     "Oldest first, up to the end of the present hour: 24 of 1 h, 28 of 6 h or 30 of 1 d.",
@@ -66,54 +57,42 @@ const FiguresJson = Schema.Struct({
     Schema.Array(Schema.Struct({ code: Schema.String, count: Schema.Int })),
     "Failed messages of the span by error code, most first.",
   ),
-  wait_p50_ms: wait("half of the span's messages"),
-  wait_p95_ms: wait("95 of 100 of the span's messages"),
+  waitP50Millis: wait("half of the span's messages"),
+  waitP95Millis: wait("95 of 100 of the span's messages"),
   waiting: Schema.Struct({
     queued: described(Schema.Int, "Counted up to 50,000."),
     scheduled: described(Schema.Int, "Counted up to 50,000."),
-    oldest_due_at: described(Schema.NullOr(TimeJson), "Of queued messages; null without any."),
+    oldestDueAt: described(Schema.NullOr(Time), "Of queued messages; null without any."),
   }),
   allowance: Schema.Struct({
     remaining: described(Schema.NullOr(Schema.Int), "Null for unlimited."),
   }),
   storage: Schema.Struct({
-    used_bytes: described(Schema.Int, "Of the files of both modes."),
-    limit_bytes: Schema.Int,
+    usedBytes: described(Schema.Int, "Of the files of both modes."),
+    limitBytes: Schema.Int,
   }),
 }).annotate({ identifier: "Figures" })
 
-const bucketJson = ({ at, waits, ...counts }: FigureBucket): typeof BucketJson.Type => ({
-  at: formatInstant(at),
-  accepted: counts.accepted,
-  sent: counts.sent,
-  failed: counts.failed,
-  expired: counts.expired,
-  cancelled: counts.cancelled,
-  deliveries: counts.deliveries,
-  deliveries_failed: counts.deliveriesFailed,
-  wait_p50_ms: waitWithin(waits, 0.5),
-  wait_p95_ms: waitWithin(waits, 0.95),
+const shownWaits = (waits: FigureCounts["waits"]) => ({
+  waitP50Millis: waitWithin(waits, 0.5),
+  waitP95Millis: waitWithin(waits, 0.95),
 })
 
-const beforeJson = ({ accepted, failed, sent }: FigureCounts) => ({ accepted, sent, failed })
-
-const figuresJson = (figures: PublicFigures): typeof FiguresJson.Type => ({
-  now: formatInstant(figures.now),
-  buckets: figures.buckets.map(bucketJson),
-  before: beforeJson(figures.before),
-  failures: figures.failures,
-  wait_p50_ms: waitWithin(figures.waits, 0.5),
-  wait_p95_ms: waitWithin(figures.waits, 0.95),
-  waiting: {
-    queued: figures.present.queued,
-    scheduled: figures.present.scheduled,
-    oldest_due_at: instantOrNull(figures.present.oldestDueAt),
-  },
-  allowance: { remaining: figures.messagesRemaining },
-  storage: { used_bytes: figures.present.usedBytes, limit_bytes: figures.storageLimitBytes },
+const shownFigures = ({
+  messagesRemaining,
+  present,
+  storageLimitBytes,
+  ...figures
+}: PublicFigures): typeof FiguresJson.Type => ({
+  ...figures,
+  buckets: figures.buckets.map((bucket) => ({ ...bucket, ...shownWaits(bucket.waits) })),
+  ...shownWaits(figures.waits),
+  waiting: present,
+  allowance: { remaining: messagesRemaining },
+  storage: { usedBytes: present.usedBytes, limitBytes: storageLimitBytes },
 })
 
-const exampleFigures: typeof FiguresJson.Type = {
+const exampleFigures = {
   now: "2030-01-31T07:00:00Z",
   buckets: [
     {
@@ -150,36 +129,36 @@ const ProcessJson = Schema.Struct({
     Schema.Boolean,
     "Whether it sends messages and calls webhooks: a server with `WORKER=separate` does not.",
   ),
-  seen_at: described(
-    TimeJson,
+  seenAt: described(
+    Time,
     "Its last sign of life. It reports itself every 15 s; after 35 s without a report it has died or cannot reach the store.",
   ),
-  numbers_held: described(
+  numbersHeld: described(
     Schema.NullOr(Schema.Int),
     "Live numbers whose connections it has; null where processes do not share numbers.",
   ),
-  shards_held: described(Schema.NullOr(Schema.Int), "Of 256."),
+  shardsHeld: described(Schema.NullOr(Schema.Int), "Of 256."),
 }).annotate({ identifier: "Process" })
 
 const ServiceFiguresJson = Schema.Struct({
-  now: TimeJson,
-  store_up: described(
+  now: Time,
+  storeUp: described(
     Schema.Boolean,
     "Whether the store answered. If not, its figures are null and `processes` is empty.",
   ),
-  store_slow: described(
+  storeSlow: described(
     Schema.Boolean,
     "Whether it answers, but later than after 2 seconds; `store_up` is false then.",
   ),
   waiting: Schema.NullOr(Schema.Struct({ queued: Schema.Int, scheduled: Schema.Int })),
-  oldest_waiting_seconds: Schema.NullOr(
-    Schema.Struct({ connected: Schema.Finite, not_connected: Schema.Finite }),
+  oldestWaitingSeconds: Schema.NullOr(
+    Schema.Struct({ connected: Schema.Finite, notConnected: Schema.Finite }),
   ),
-  lane_lag_seconds: Schema.NullOr(Schema.Finite),
-  lanes_in_flight: Schema.NullOr(Schema.Int),
-  leases_run_out: Schema.NullOr(Schema.Int),
-  webhook_deliveries_pending: Schema.NullOr(Schema.Int),
-  webhook_retries_pending: Schema.NullOr(Schema.Int),
+  laneLagSeconds: Schema.NullOr(Schema.Finite),
+  lanesInFlight: Schema.NullOr(Schema.Int),
+  leasesRunOut: Schema.NullOr(Schema.Int),
+  webhookDeliveriesPending: Schema.NullOr(Schema.Int),
+  webhookRetriesPending: Schema.NullOr(Schema.Int),
   numbers: Schema.NullOr(
     Schema.Array(
       Schema.Struct({
@@ -190,10 +169,10 @@ const ServiceFiguresJson = Schema.Struct({
     ),
   ),
   disk: described(
-    Schema.NullOr(Schema.Struct({ free_bytes: Schema.Int, reserve_bytes: Schema.Int })),
+    Schema.NullOr(Schema.Struct({ freeBytes: Schema.Int, reserveBytes: Schema.Int })),
     "Of the process that answers; null without a disk for files.",
   ),
-  clock_skew_seconds: described(
+  clockSkewSeconds: described(
     Schema.Finite,
     "How far the clock of the process that answers is ahead of the database's.",
   ),
@@ -201,49 +180,40 @@ const ServiceFiguresJson = Schema.Struct({
   processes: Schema.Array(ProcessJson),
 }).annotate({ identifier: "ServiceFigures" })
 
-const processJson = (report: ProcessReport): typeof ProcessJson.Type => ({
-  name: report.name,
-  kind: report.kind,
-  works: report.works,
-  seen_at: formatInstant(report.seenAt),
-  numbers_held: report.numbersHeld,
-  shards_held: report.shardsHeld,
-})
-
 type StoreFigures = Pick<
   typeof ServiceFiguresJson.Type,
   | "waiting"
-  | "oldest_waiting_seconds"
-  | "lane_lag_seconds"
-  | "lanes_in_flight"
-  | "leases_run_out"
-  | "webhook_deliveries_pending"
-  | "webhook_retries_pending"
+  | "oldestWaitingSeconds"
+  | "laneLagSeconds"
+  | "lanesInFlight"
+  | "leasesRunOut"
+  | "webhookDeliveriesPending"
+  | "webhookRetriesPending"
   | "numbers"
 >
 
 const noStoreFigures: StoreFigures = {
   waiting: null,
-  oldest_waiting_seconds: null,
-  lane_lag_seconds: null,
-  lanes_in_flight: null,
-  leases_run_out: null,
-  webhook_deliveries_pending: null,
-  webhook_retries_pending: null,
+  oldestWaitingSeconds: null,
+  laneLagSeconds: null,
+  lanesInFlight: null,
+  leasesRunOut: null,
+  webhookDeliveriesPending: null,
+  webhookRetriesPending: null,
   numbers: null,
 }
 
 const storeFigures = (figures: Figures, at: number): StoreFigures => ({
-  waiting: { queued: figures.queued, scheduled: figures.scheduled },
-  oldest_waiting_seconds: {
+  waiting: figures,
+  oldestWaitingSeconds: {
     connected: secondsSince(figures.firstDueAt.connected, at),
-    not_connected: secondsSince(figures.firstDueAt.notConnected, at),
+    notConnected: secondsSince(figures.firstDueAt.notConnected, at),
   },
-  lane_lag_seconds: secondsSince(figures.laneDueAt, at),
-  lanes_in_flight: figures.lanesInFlight,
-  leases_run_out: figures.leasesRunOut,
-  webhook_deliveries_pending: figures.deliveries,
-  webhook_retries_pending: figures.retries,
+  laneLagSeconds: secondsSince(figures.laneDueAt, at),
+  lanesInFlight: figures.lanesInFlight,
+  leasesRunOut: figures.leasesRunOut,
+  webhookDeliveriesPending: figures.deliveries,
+  webhookRetriesPending: figures.retries,
   numbers: platforms.flatMap((platform) =>
     numberStatuses.map((status) => ({
       platform,
@@ -255,7 +225,7 @@ const storeFigures = (figures: Figures, at: number): StoreFigures => ({
   ),
 })
 
-const exampleServiceFigures: typeof ServiceFiguresJson.Type = {
+const exampleServiceFigures = {
   now: "2030-01-31T07:00:00Z",
   store_up: true,
   store_slow: false,
@@ -293,7 +263,7 @@ export const workspaceFigures = route(`GET ${workspacePath}/figures`, {
   refused: ["workspace_not_found"],
   handler: Effect.fnUntraced(function* readFigures({ id, request }) {
     const figures = yield* WorkspaceFigures
-    return figuresJson(yield* figures.read(id("id"), request))
+    return shownFigures(yield* figures.read(id("id"), request))
   }),
 })
 
@@ -323,19 +293,18 @@ export const serviceFigures = Effect.gen(function* serviceFigures() {
       )
       const figures = answer === "late" ? null : answer
       const room = yield* Effect.orElseSucceed(files.space, () => null)
-      const now = yield* Clock.currentTimeMillis
       return {
-        now: formatInstant(now),
-        store_up: figures !== null,
-        store_slow: answer === "late" && !(yield* readiness.notReady).has("store"),
+        now: yield* Clock.currentTimeMillis,
+        storeUp: figures !== null,
+        storeSlow: answer === "late" && !(yield* readiness.notReady).has("store"),
         ...(figures === null ? noStoreFigures : storeFigures(figures.found.figures, figures.at)),
         disk: room && {
-          free_bytes: Math.floor(room.free),
-          reserve_bytes: Math.floor(room.reserve),
+          freeBytes: Math.floor(room.free),
+          reserveBytes: Math.floor(room.reserve),
         },
-        clock_skew_seconds: yield* Effect.provideContext(clockSkew, context),
+        clockSkewSeconds: yield* Effect.provideContext(clockSkew, context),
         version,
-        processes: figures?.found.processes.map(processJson) ?? [],
+        processes: figures?.found.processes ?? [],
       }
     }),
   })

@@ -2,7 +2,6 @@
 import {
   BrowserSessions,
   described,
-  formatInstant,
   refuse,
   roles,
   SignInBody,
@@ -10,7 +9,7 @@ import {
 } from "@messaging-service/core"
 import type { BrowserSession, SignIn } from "@messaging-service/core"
 import { Clock, Effect, Redacted, Schema } from "effect"
-import { jsonBody, IdJson, json, TimeJson } from "../Entry.ts"
+import { jsonBody, IdJson, json, Time } from "../Entry.ts"
 import { getPublicUrl } from "../HttpOptions.ts"
 import type { HttpSettings } from "../HttpOptions.ts"
 import { findAuthorization, knownAddress } from "../IncomingRequest.ts"
@@ -22,15 +21,15 @@ import type { SessionCookie } from "./sessionCookie.ts"
 
 const SessionJson = Schema.Struct({
   kind: Schema.Literals(["operator", "portal"]),
-  workspace_id: described(Schema.NullOr(IdJson), "Null for the operator."),
+  workspaceId: described(Schema.NullOr(IdJson), "Null for the operator."),
   role: described(Schema.Literals(roles), "The operator's is `owner`."),
-  created_at: TimeJson,
-  expires_at: TimeJson,
-  now: described(TimeJson, "The service's time."),
+  createdAt: Time,
+  expiresAt: Time,
+  now: described(Time, "The service's time."),
   simulated: described(Schema.Boolean, "Whether there are emulator controls."),
-  adjustable_clock: described(Schema.Boolean, "Whether the emulator can move the clock."),
+  adjustableClock: described(Schema.Boolean, "Whether the emulator can move the clock."),
   telegram: described(Schema.Boolean, "Whether Telegram accounts can be logged in."),
-  return_url: described(Schema.NullOr(Schema.String), "Where a portal leads back to."),
+  returnUrl: described(Schema.NullOr(Schema.String), "Where a portal leads back to."),
 }).annotate({ identifier: "BrowserSession" })
 
 const CurrentSessionJson = Schema.Struct({
@@ -81,25 +80,19 @@ const requireOwnPage = (context: SessionContext) => (incoming: IncomingRequest) 
     ? context.cookie.refuseOtherSites(incoming.request)
     : context.cookie.requireOwnPage(incoming.request)
 
-const sessionJson = Effect.fnUntraced(function* sessionJson(
+const shownSession = Effect.fnUntraced(function* shownSession(
   { settings: { adjustableClock = false, emulator } }: SessionContext,
   session: BrowserSession,
 ) {
-  const { workspaceId } = session
   const logins = yield* TelegramLogins
-  const body: typeof SessionJson.Type = {
+  return {
+    ...session,
     kind: kindOf(session),
-    workspace_id: workspaceId,
-    role: session.role,
-    created_at: formatInstant(session.createdAt),
-    expires_at: formatInstant(session.expiresAt),
-    now: formatInstant(yield* Clock.currentTimeMillis),
+    now: yield* Clock.currentTimeMillis,
     simulated: emulator !== null,
-    adjustable_clock: emulator !== null && adjustableClock,
+    adjustableClock: emulator !== null && adjustableClock,
     telegram: logins.isConfigured,
-    return_url: session.returnUrl,
   }
-  return body
 })
 
 const signInRoute = (context: SessionContext): OperatorRoute =>
@@ -122,7 +115,7 @@ const signInRoute = (context: SessionContext): OperatorRoute =>
       const former = findId(context, incoming, kindOf(session))
       if (former !== undefined) yield* sessions.end(former)
       context.cookie.set(incoming, id, session)
-      return yield* sessionJson(context, session)
+      return yield* shownSession(context, session)
     }),
   })
 
@@ -142,7 +135,7 @@ const getSessionRoute = (context: SessionContext): OperatorRoute =>
         (failure) => failure._tag === "Refusal" && failure.code === "session_ended",
         () => Effect.succeed(null),
       )
-      return { session: session === null ? null : yield* sessionJson(context, session) }
+      return { session: session === null ? null : yield* shownSession(context, session) }
     }),
   })
 
