@@ -5279,7 +5279,7 @@ export interface CallbackDelivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly attempted_at: string;
-    /** @description Null without an answer. */
+    /** @description HTTP status of the response; null without one. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -5289,7 +5289,7 @@ export interface CallbackDelivery {
     readonly duration_ms: number;
     /**
      * Format: date-time
-     * @description Null when there is no further attempt.
+     * @description When the next attempt comes; null without one.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
@@ -5315,7 +5315,7 @@ export interface Campaign {
     /** @description The template. */
     readonly text: string;
     readonly media: components["schemas"]["Media"] | null;
-    /** @description Null: any number of the workspace. */
+    /** @description Sending numbers; null for any of the workspace. */
     readonly from: readonly number[] | null;
     /** @description Of all its messages. */
     readonly reference: string;
@@ -5345,7 +5345,7 @@ export interface Campaign {
     readonly default_country_code: string | null;
     /** @enum {string} */
     readonly duplicates: "keep" | "drop";
-    /** @description Exact at the moment of the answer. */
+    /** @description How many rows have each status, exact at the moment of the answer. */
     readonly rows: components["schemas"]["CampaignRowCounts"];
     /** @description Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes rows, or none is left. */
     readonly waits_for: readonly {
@@ -5384,10 +5384,10 @@ export interface Campaign {
     readonly ended_at: string | null;
 }
 export interface CampaignForecast {
-    /** @description Pending ones. */
+    /** @description Pending rows. */
     readonly rows: number;
     readonly allowance: {
-        /** @description Null for unlimited. */
+        /** @description Messages that the plan still accepts; null for unlimited. */
         readonly remaining: number | null;
         /** @description How many rows it is short of. */
         readonly missing: number;
@@ -5434,12 +5434,12 @@ export interface CampaignInput {
     readonly text?: string;
     /** @description For all rows. */
     readonly media?: components["schemas"]["MediaReference"] | null;
-    /** @description Null: any number of the workspace; or an id, or 1 to 50 ids. */
+    /** @description Sending numbers: null for any of the workspace, an id, or 1 to 50 ids. */
     readonly from?: null | number | readonly number[];
     /** @description Of all its messages; null for `campaign-<id>`. */
     readonly reference?: string | null;
     /**
-     * @description Required with `hours`, and for row times without an offset.
+     * @description IANA name; required with `hours`, and for times of rows without an offset.
      * @example Europe/Berlin
      */
     readonly timezone?: string | null;
@@ -5448,7 +5448,7 @@ export interface CampaignInput {
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly send_at?: string | null;
-    /** @description In `timezone`. */
+    /** @description Messages leave only then, in `timezone`. */
     readonly hours?: components["schemas"]["SendingHours"] | null;
     /**
      * @description In the future and after the time to begin: no message leaves later.
@@ -5471,12 +5471,12 @@ export interface CampaignInput {
 }
 export interface CampaignRow {
     readonly row: number;
-    /** @description Of the file; null unless from one. */
+    /** @description Its line in the file; null unless from one. */
     readonly line: number | null;
     /** @description As the row named it; null once its message was erased. */
     readonly to: components["schemas"]["ReminderRecipient"] | null;
     /**
-     * @description Its own, or its message's.
+     * @description What became of it: its own status, or its message's.
      * @enum {string}
      */
     readonly status: "pending" | "refused" | "skipped" | "queued" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
@@ -5525,7 +5525,7 @@ export interface CampaignRow {
         readonly code: string;
         readonly message: string;
         readonly field: string | null;
-        /** @description Of a duplicate: the first row with it. */
+        /** @description Of a duplicate: the first row with the recipient. */
         readonly row: number | null;
     } | null;
 }
@@ -5550,7 +5550,7 @@ export interface CampaignRowsAdded {
     readonly last_row: number;
     /** @description Rows that can be sent. */
     readonly pending: number;
-    /** @description Rows that cannot, and never stop the others. */
+    /** @description Rows that cannot be sent; they never stop the others. */
     readonly refused: number;
     /** @description The first 100 refused ones. */
     readonly problems: readonly components["schemas"]["CampaignRow"][];
@@ -5607,12 +5607,12 @@ export interface ChangeCampaign {
     readonly text?: string;
     /** @description For all rows. */
     readonly media?: components["schemas"]["MediaReference"] | null;
-    /** @description Null: any number of the workspace; or an id, or 1 to 50 ids. */
+    /** @description Sending numbers: null for any of the workspace, an id, or 1 to 50 ids. */
     readonly from?: null | number | readonly number[];
     /** @description Of all its messages; null for `campaign-<id>`. */
     readonly reference?: string | null;
     /**
-     * @description Required with `hours`, and for row times without an offset.
+     * @description IANA name; required with `hours`, and for times of rows without an offset.
      * @example Europe/Berlin
      */
     readonly timezone?: string | null;
@@ -5621,7 +5621,7 @@ export interface ChangeCampaign {
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly send_at?: string | null;
-    /** @description In `timezone`. */
+    /** @description Messages leave only then, in `timezone`. */
     readonly hours?: components["schemas"]["SendingHours"] | null;
     /**
      * @description In the future and after the time to begin: no message leaves later.
@@ -5644,10 +5644,10 @@ export interface ChangeCampaign {
 }
 export interface ChangeNumber {
     readonly label?: string;
-    /** @description What is left out stays as it is; null takes that limit away. */
+    /** @description Omitted limits stay; null removes a limit. */
     readonly pacing?: components["schemas"]["ChangePacing"];
     /**
-     * @description What the number's connection goes through. Never shown again: answers tell host and port.
+     * @description URL of the connection's proxy (http, https, socks5 …); null for none. Never shown again: answers tell host and port.
      * @example socks5://user:password@192.0.2.10:1080
      */
     readonly proxy_url?: string | null;
@@ -5667,7 +5667,7 @@ export interface ChangeReminder {
     /** @description Not blank. */
     readonly name?: string;
     readonly to?: components["schemas"]["Recipient"];
-    /** @description Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers. */
+    /** @description Id of a connected number; null or left out: any connected one, at each run. Required for a key limited to some numbers. */
     readonly from?: number | null;
     /** @description Required when the reminder is made. */
     readonly text?: string;
@@ -5680,7 +5680,7 @@ export interface ChangeReminder {
 export interface ChangeWebhook {
     /** @description Public `https://` address. */
     readonly url?: string;
-    /** @description The four of messages when left out. The others need conversations. */
+    /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
     readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
     /** @description A note. */
     readonly description?: string;
@@ -5693,14 +5693,14 @@ export interface ChangeWorkspace {
     readonly account_disabled?: boolean;
     readonly api_v2_enabled?: boolean;
     readonly plan?: components["schemas"]["PlanInput"] | null;
-    /** @description Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds. */
+    /** @description Days from the end of a message to its erasure; null for the service's own setting alone. The lower value applies. */
     readonly retention_days?: number | null;
 }
 export interface CheckNumbers {
     readonly phones: readonly string[];
-    /** @description A note; not white space alone. */
+    /** @description A note, not blank. */
     readonly name?: string | null;
-    /** @description Id of the connected WhatsApp number that asks; without it the only connected one. */
+    /** @description Id of the connected WhatsApp number that asks. Default: the only connected one. */
     readonly from?: number | null;
 }
 export interface Clock {
@@ -5712,7 +5712,7 @@ export interface Clock {
     readonly now: string;
 }
 export interface Connect {
-    /** @description Link to the QR image, valid for 10 minutes; each call makes a new one. */
+    /** @description Link to a PNG of the QR code, valid for 10 minutes; each call makes a new one. */
     readonly qr_code_url: string | null;
     /** @description Code of 8 characters to type on the phone; null until it is ready. */
     readonly pairing_code: string | null;
@@ -5753,7 +5753,7 @@ export interface Connection {
      */
     readonly state: "connected" | "connecting" | "waiting" | "disconnected";
     /**
-     * @description Why it is not connected, or why it sends nothing while connected.
+     * @description Why it is not connected, or sends nothing while connected; null when it is connected and sends.
      * @enum {string|null}
      */
     readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
@@ -5765,24 +5765,24 @@ export interface Connection {
     readonly since: string;
     /**
      * Format: date-time
-     * @description When the remote server last answered.
+     * @description When the remote server last sent anything; null when it never did.
      * @example 2030-01-31T07:00:00Z
      */
     readonly last_seen_at: string | null;
     /**
      * Format: date-time
-     * @description Also null when paused until resumed; `reason` then says so.
+     * @description When its pause ends; null without a pause, and for one that lasts until it is resumed.
      * @example 2030-01-31T07:00:00Z
      */
     readonly paused_until: string | null;
     readonly reconnects: number;
     /** @description The process that holds the connection. Null for a portal. */
     readonly worker: string | null;
-    /** @description Waiting messages, including scheduled ones. */
+    /** @description Waiting messages, scheduled ones included. */
     readonly waiting: number;
     /**
      * Format: date-time
-     * @description When the next one may leave; null when unknown.
+     * @description When the next of them may leave; null when unknown.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_send_at: string | null;
@@ -5791,9 +5791,9 @@ export interface Connection {
 export interface Contact {
     readonly id: number;
     readonly name: string;
-    /** @description E.164 with a leading +. */
+    /** @description E.164 with a leading +; null when there is a username. */
     readonly phone: string | null;
-    /** @description As it was given. */
+    /** @description As it was given; null when there is a phone. */
     readonly username: string | null;
     /**
      * Format: date-time
@@ -5821,7 +5821,7 @@ export interface Conversations {
         readonly messages: number;
         /** @description Of received files. */
         readonly bytes: number;
-        /** @description Null when there are none. */
+        /** @description When the oldest was received; null when there are none. */
         readonly oldest_at: string | null;
     };
 }
@@ -5839,7 +5839,7 @@ export type CreateContact = {
      */
     readonly phone?: string;
     /**
-     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id.
      * @example @example
      */
     readonly username?: string;
@@ -5887,12 +5887,12 @@ export interface CreateNumber {
      */
     readonly phone: string;
     /**
-     * @description A name for people.
+     * @description Display name.
      * @default
      */
     readonly label?: string;
     /**
-     * @description `connected` when left out; with live transports `disconnected`, which alone is possible there.
+     * @description Default: `connected`; with live transports `disconnected`, which alone is possible there.
      * @enum {string}
      */
     readonly status?: "connected" | "disconnected";
@@ -5909,7 +5909,7 @@ export interface CreatePortalSession {
      */
     readonly expires_in?: number;
     /**
-     * @description Where the portal leads back to, an `https://` address, or with simulated phones an `http://` one of the machine itself; null for nowhere.
+     * @description Where the portal leads back to: an `https://` address, or with simulated phones an `http://` one of this machine; null for nowhere.
      * @default null
      */
     readonly return_url?: string | null;
@@ -5918,14 +5918,14 @@ export interface CreateReminder {
     /** @description Not blank. */
     readonly name: string;
     readonly to: components["schemas"]["Recipient"];
-    /** @description Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers. */
+    /** @description Id of a connected number; null or left out: any connected one, at each run. Required for a key limited to some numbers. */
     readonly from?: number | null;
     /** @description Required when the reminder is made. */
     readonly text?: string;
     readonly media?: components["schemas"]["MediaReference"] | null;
     readonly schedule: components["schemas"]["ScheduleInput"];
     /**
-     * @description False: paused.
+     * @description False pauses it, true resumes it.
      * @default true
      */
     readonly active?: boolean;
@@ -5933,7 +5933,7 @@ export interface CreateReminder {
 export interface CreateWebhook {
     /** @description Public `https://` address. */
     readonly url: string;
-    /** @description The four of messages when left out. The others need conversations. */
+    /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
     readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
     /** @description A note. */
     readonly description?: string;
@@ -5942,7 +5942,7 @@ export interface CreateWorkspace {
     /** @description Not blank. */
     readonly name: string;
     /**
-     * @description A demo workspace cannot use the API.
+     * @description A demo workspace cannot use the API with keys.
      * @default false
      */
     readonly demo?: boolean;
@@ -5951,7 +5951,7 @@ export interface CreateWorkspace {
      * @default true
      */
     readonly api_v2_enabled?: boolean;
-    /** @description Null for no active plan; left out it is the Unlimited plan. */
+    /** @description Default: unlimited. Null: no active plan. */
     readonly plan?: components["schemas"]["PlanInput"] | null;
 }
 export interface CurrentSession {
@@ -5977,7 +5977,7 @@ export interface Delivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly attempted_at: string;
-    /** @description Null without an answer. */
+    /** @description HTTP status of the response; null without one. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -5987,7 +5987,7 @@ export interface Delivery {
     readonly duration_ms: number;
     /**
      * Format: date-time
-     * @description Null when there is no further attempt.
+     * @description When the next attempt comes; null without one.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
@@ -5995,7 +5995,7 @@ export interface Delivery {
 export interface Epoch {
     /** @description Increases with each restore; 1 before the first. */
     readonly epoch: number;
-    /** @description Messages and reminders. */
+    /** @description Number of held messages and reminders. */
     readonly held: number;
 }
 /**
@@ -6074,7 +6074,7 @@ export interface Held {
     readonly workspace_id: number;
     readonly messages: number;
     readonly reminders: number;
-    /** @description That `resume` asks for the row to go on from. */
+    /** @description Number of campaigns that ask for the row to go on from when they are resumed. */
     readonly campaigns: number;
 }
 export interface HeldCancelled {
@@ -6119,7 +6119,7 @@ export interface Key {
     readonly number_ids: readonly number[];
     /**
      * Format: date-time
-     * @description Null: never.
+     * @description Null for never.
      * @example 2030-01-31T07:00:00Z
      */
     readonly expires_at: string | null;
@@ -6187,7 +6187,7 @@ export interface LastDelivery {
     readonly status: "delivered" | "retrying" | "failed";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
-    /** @description Null without an answer. */
+    /** @description HTTP status of the response; null without one. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -6202,7 +6202,7 @@ export interface LastDelivery {
     readonly attempted_at: string;
     /**
      * Format: date-time
-     * @description Null when there is no further attempt.
+     * @description When the next attempt comes; null without one.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
@@ -6215,11 +6215,11 @@ export interface LastRun {
      */
     readonly due_at: string;
     /**
-     * @description `missed`: the service did not run when it was due, and it was too late to make up for it.
+     * @description `missed`: no process ran when it was due, and it was too late to catch up.
      * @enum {string}
      */
     readonly outcome: "accepted" | "refused" | "missed";
-    /** @description The accepted message. */
+    /** @description The accepted message; null without one. */
     readonly message_id: number | null;
     /** @description Why it was refused, with a code of the error catalogue. */
     readonly error: {
@@ -6235,7 +6235,7 @@ export interface ListedConnection {
      */
     readonly state: "connected" | "connecting" | "waiting" | "disconnected";
     /**
-     * @description Why it is not connected, or why it sends nothing while connected.
+     * @description Why it is not connected, or sends nothing while connected; null when it is connected and sends.
      * @enum {string|null}
      */
     readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
@@ -6247,24 +6247,24 @@ export interface ListedConnection {
     readonly since: string;
     /**
      * Format: date-time
-     * @description When the remote server last answered.
+     * @description When the remote server last sent anything; null when it never did.
      * @example 2030-01-31T07:00:00Z
      */
     readonly last_seen_at: string | null;
     /**
      * Format: date-time
-     * @description Also null when paused until resumed; `reason` then says so.
+     * @description When its pause ends; null without a pause, and for one that lasts until it is resumed.
      * @example 2030-01-31T07:00:00Z
      */
     readonly paused_until: string | null;
     readonly reconnects: number;
     /** @description The process that holds the connection. Null for a portal. */
     readonly worker: string | null;
-    /** @description Waiting messages, including scheduled ones. */
+    /** @description Waiting messages, scheduled ones included. */
     readonly waiting: number;
     /**
      * Format: date-time
-     * @description When the next one may leave; null when unknown.
+     * @description When the next of them may leave; null when unknown.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_send_at: string | null;
@@ -6297,7 +6297,7 @@ export interface LoggedDelivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly attempted_at: string;
-    /** @description Null without an answer. */
+    /** @description HTTP status of the response; null without one. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -6307,7 +6307,7 @@ export interface LoggedDelivery {
     readonly duration_ms: number;
     /**
      * Format: date-time
-     * @description Null when there is no further attempt.
+     * @description When the next attempt comes; null without one.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
@@ -6346,7 +6346,7 @@ export interface MediaFile {
     readonly mime_type: string;
     /** @description Bytes. */
     readonly size: number;
-    /** @description Valid for 26 hours; two answers within a second may have the same link. */
+    /** @description Link to the file, valid for 26 hours; two answers within a second may have the same one. */
     readonly url: string;
     /**
      * Format: date-time
@@ -6359,14 +6359,14 @@ export interface MediaFile {
 export type MediaReference = {
     /** @description Public http or https link of at most 2048 characters; fetched when the message is sent. */
     readonly url?: string;
-    /** @description Id of a file in the media directory. */
+    /** @description Id of an uploaded file. */
     readonly media_id?: number;
     /**
-     * @description Used when the link does not reveal the kind.
+     * @description Type of the linked content, used only when the link itself names none.
      * @enum {string}
      */
     readonly type?: "image" | "file";
-    /** @description For files. Cleaned as the name of an upload is: the last part of a path, without control characters. */
+    /** @description Name that the recipient sees, for files. Cleaned as the name of an upload is: the last part of a path, without control characters. */
     readonly file_name?: string;
 } & (unknown | unknown);
 export interface Message {
@@ -6375,7 +6375,7 @@ export interface Message {
     readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
     readonly from: {
         readonly id: number;
-        /** @description Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked. */
+        /** @description Digits with country code, no +. While the message waits, the number's phone; afterwards the phone that it left from. Null while the number was never linked. */
         readonly phone: string | null;
         /** @enum {string} */
         readonly platform: "whatsapp" | "telegram";
@@ -6417,7 +6417,7 @@ export interface Message {
 }
 export type MessageRecipient = {
     readonly phone: string;
-    /** @description The saved contact with that phone. */
+    /** @description The saved contact with that phone; null without one. */
     readonly contact_id: number | null;
 } | {
     readonly group: string;
@@ -6467,7 +6467,7 @@ export interface NewKey {
     readonly number_ids: readonly number[];
     /**
      * Format: date-time
-     * @description Null: never.
+     * @description Null for never.
      * @example 2030-01-31T07:00:00Z
      */
     readonly expires_at: string | null;
@@ -6508,7 +6508,7 @@ export interface NewPortalSession {
     readonly created_at: string;
     /**
      * Format: date-time
-     * @description The link signs in until then.
+     * @description The link signs in until then, 15 minutes from its creation.
      * @example 2030-01-31T07:00:00Z
      */
     readonly code_expires_at: string;
@@ -6536,7 +6536,7 @@ export interface NewPortalSession {
 export interface SendingNumber {
     /** @description The `from` of messages and reminders. */
     readonly id: number;
-    /** @description Digits with country code, no +; null until the QR code is scanned. */
+    /** @description Digits with country code, no +; null until a phone scans the QR code. */
     readonly phone: string | null;
     readonly label: string;
     /** @enum {string} */
@@ -6589,7 +6589,7 @@ export interface NumberCheckResult {
     readonly checked_at: string | null;
 }
 export interface OperatedConnect {
-    /** @description Link to the QR image, valid for 10 minutes; each call makes a new one. */
+    /** @description Link to a PNG of the QR code, valid for 10 minutes; each call makes a new one. */
     readonly qr_code_url: string | null;
     /** @description Code of 8 characters to type on the phone; null until it is ready. */
     readonly pairing_code: string | null;
@@ -6609,7 +6609,7 @@ export interface OperatedConnect {
     readonly requested_at: string | null;
     /**
      * Format: date-time
-     * @description When another QR code replaces the shown one.
+     * @description When another QR code replaces the shown one; null without one.
      * @example 2030-01-31T07:00:00Z
      */
     readonly qr_code_expires_at: string | null;
@@ -6623,7 +6623,7 @@ export interface OperatedConnect {
 export interface OperatedNumber {
     /** @description The `from` of messages and reminders. */
     readonly id: number;
-    /** @description Digits with country code, no +; null until the QR code is scanned. */
+    /** @description Digits with country code, no +; null until a phone scans the QR code. */
     readonly phone: string | null;
     readonly label: string;
     /** @enum {string} */
@@ -6635,7 +6635,7 @@ export interface OperatedNumber {
     /** @description Set only while `status` is `connecting`, and only by GET of a single number. Null for a portal's member. */
     readonly connect: components["schemas"]["OperatedConnect"] | null;
     readonly pacing: components["schemas"]["Pacing"];
-    /** @description The proxy of its connection. */
+    /** @description Address of its proxy; null without one. */
     readonly proxy: {
         readonly host: string;
         readonly port: number;
@@ -6650,7 +6650,7 @@ export interface Pacing {
 }
 export interface PauseNumber {
     /**
-     * @description When it ends by itself; null: when it is resumed.
+     * @description When the pause ends by itself, in the future; null: when it is resumed.
      * @default null
      * @example 2030-01-31T09:00:00+02:00
      */
@@ -6658,11 +6658,11 @@ export interface PauseNumber {
 }
 export interface Plan {
     readonly name: string;
-    /** @description Null for unlimited. */
+    /** @description Messages that the plan still accepts; null for unlimited. */
     readonly messages_remaining: number | null;
     readonly reminders: boolean;
     readonly qr_code_api: boolean;
-    /** @description Null for unlimited. */
+    /** @description Maximum of numbers; null for unlimited. */
     readonly max_numbers: number | null;
     readonly media_storage_bytes: number;
 }
@@ -6675,7 +6675,7 @@ export interface PlanInput {
     readonly reminders: boolean;
     /** @description Whether numbers can be connected through the API. */
     readonly qr_code_api: boolean;
-    /** @description Null for unlimited. */
+    /** @description Maximum of numbers; null for unlimited. */
     readonly max_numbers: number | null;
     readonly media_storage_bytes: number;
 }
@@ -6692,7 +6692,7 @@ export interface PortalSession {
     readonly created_at: string;
     /**
      * Format: date-time
-     * @description The link signs in until then.
+     * @description The link signs in until then, 15 minutes from its creation.
      * @example 2030-01-31T07:00:00Z
      */
     readonly code_expires_at: string;
@@ -6768,12 +6768,12 @@ export interface Recipient {
      * @example +15550001234
      */
     readonly phone?: string;
-    /** @description Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent. */
+    /** @description Exact name of a WhatsApp group of the sending number; looked up when the message is sent. */
     readonly group?: string;
     /** @description Id of a saved contact. */
     readonly contact_id?: number;
     /**
-     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id.
      * @example @example
      */
     readonly username?: string;
@@ -6792,7 +6792,7 @@ export interface RecoveredEvents {
     readonly more: boolean;
 }
 export interface RedeliverEvent {
-    /** @description Of an event that was sent to this endpoint. */
+    /** @description Id of an event that was sent to this endpoint. */
     readonly event_id: string;
 }
 export interface Registered {
@@ -6801,7 +6801,7 @@ export interface Registered {
 export interface Reminder {
     readonly id: number;
     readonly name: string;
-    /** @description False when paused. */
+    /** @description False while it is paused. */
     readonly active: boolean;
     readonly to: components["schemas"]["ReminderRecipient"];
     readonly from: number | null;
@@ -6881,11 +6881,11 @@ export interface ReminderRun {
      */
     readonly ran_at: string;
     /**
-     * @description `missed`: the service did not run when it was due, and it was too late to make up for it.
+     * @description `missed`: no process ran when it was due, and it was too late to catch up.
      * @enum {string}
      */
     readonly outcome: "accepted" | "refused" | "missed";
-    /** @description The accepted message. */
+    /** @description The accepted message; null without one. */
     readonly message_id: number | null;
     /** @description Why the run was refused: a code of the error catalogue. */
     readonly code: string | null;
@@ -6933,7 +6933,7 @@ export interface RowRecipient {
     /** @description Id of a saved contact. */
     readonly contact_id?: number;
     /**
-     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id.
      * @example @example
      */
     readonly username?: string;
@@ -6972,7 +6972,7 @@ export interface SendBatch {
     readonly text?: string;
     readonly media?: components["schemas"]["MediaReference"] | null;
     /**
-     * @description When to send, in the future; at once when left out.
+     * @description When to send, in the future. Default: at once.
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly send_at?: string | null;
@@ -6990,7 +6990,7 @@ export interface SendMessage {
     readonly text?: string;
     readonly media?: components["schemas"]["MediaReference"] | null;
     /**
-     * @description When to send, in the future; at once when left out.
+     * @description When to send, in the future. Default: at once.
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly send_at?: string | null;
@@ -7008,7 +7008,7 @@ export interface SendWorkspaceBatch {
     readonly text?: string;
     readonly media?: components["schemas"]["MediaReference"] | null;
     /**
-     * @description When to send, in the future; at once when left out.
+     * @description When to send, in the future. Default: at once.
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly send_at?: string | null;
@@ -7028,7 +7028,7 @@ export interface SendWorkspaceMessage {
     readonly text?: string;
     readonly media?: components["schemas"]["MediaReference"] | null;
     /**
-     * @description When to send, in the future; at once when left out.
+     * @description When to send, in the future. Default: at once.
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly send_at?: string | null;
@@ -7196,7 +7196,7 @@ export interface SignedOut {
 }
 export interface StoreRestored {
     /**
-     * @description The highest id of any kind that is known outside.
+     * @description Highest id of any kind that is known outside.
      * @default 0
      */
     readonly above?: number;
@@ -7212,11 +7212,11 @@ export interface TelegramCode {
 export interface TelegramLogin {
     /** @enum {string} */
     readonly state: "showing_qr" | "code_sent" | "password_needed" | "connected" | "failed" | "expired";
-    /** @description The `tg://` link to show as a QR code to the account's app. */
+    /** @description Content of the QR code for the account's own app: a `tg://` link; else null. */
     readonly qr_url: string | null;
     /**
      * Format: date-time
-     * @description When a new link replaces it.
+     * @description When another link replaces it; null without one.
      * @example 2030-01-31T07:00:00Z
      */
     readonly qr_expires_at: string | null;
@@ -7224,11 +7224,11 @@ export interface TelegramLogin {
     readonly code_sent_to: "app" | "sms" | "call" | "email" | null;
     /**
      * Format: date-time
-     * @description When the login expires.
+     * @description When the login expires: ten minutes after it began.
      * @example 2030-01-31T07:00:00Z
      */
     readonly expires_at: string;
-    /** @description Why it failed. */
+    /** @description Why it failed; else null. */
     readonly error: string | null;
 }
 export interface TelegramLoginRequest {
@@ -7252,12 +7252,12 @@ export interface Tick {
 }
 export interface Timeline {
     readonly message: components["schemas"]["WorkspaceMessage"];
-    /** @description The campaign and row that it was made of. */
+    /** @description The campaign and its row that it was made of; else null. */
     readonly campaign: {
         readonly id: number;
         readonly row: number;
     } | null;
-    /** @description Null once it waits no more. */
+    /** @description Null once it waits no more, and where its number was removed. */
     readonly waiting: components["schemas"]["MessageWaiting"] | null;
     /** @description At most 200, oldest first. */
     readonly data: readonly components["schemas"]["TimelineEntry"][];
@@ -7273,12 +7273,12 @@ export interface TimelineEntry {
     readonly at: string;
     /** @enum {string} */
     readonly type: "accepted" | "due" | "postponed" | "attempt_refused" | "attempt_interrupted" | "sent" | "failed" | "expired" | "cancelled" | "delivered" | "read" | "delivery";
-    /** @description Of a delivery, from 1. */
+    /** @description Of a delivery, from 1; else null. */
     readonly attempt: number | null;
     readonly event_id: string | null;
-    /** @description Null for a callback. */
+    /** @description The endpoint of a delivery; null for a callback, and for other entries. */
     readonly webhook_id: number | null;
-    /** @description The receiver; members see it without its query. */
+    /** @description The receiver of a delivery; members see it without its query. */
     readonly url: string | null;
     readonly response_status: number | null;
     readonly duration_ms: number | null;
@@ -7303,7 +7303,7 @@ export interface Webhook {
     /** @description False for a stopped endpoint. */
     readonly active: boolean;
     /**
-     * @description Why it stopped.
+     * @description Why it stopped; null while it runs.
      * @enum {string|null}
      */
     readonly disabled_reason: "delivery_failures" | "key_revoked" | null;
@@ -7326,7 +7326,7 @@ export interface WebhookWithSecret {
     /** @description False for a stopped endpoint. */
     readonly active: boolean;
     /**
-     * @description Why it stopped.
+     * @description Why it stopped; null while it runs.
      * @enum {string|null}
      */
     readonly disabled_reason: "delivery_failures" | "key_revoked" | null;
@@ -7349,9 +7349,9 @@ export interface Workspace {
     readonly demo: boolean;
     readonly account_disabled: boolean;
     readonly api_v2_enabled: boolean;
-    /** @description Null without an active plan. */
+    /** @description Null: no active plan, so nothing that a plan allows. */
     readonly plan: components["schemas"]["Plan"] | null;
-    /** @description Days from the end of a message to its erasure; null for `RETENTION_DAYS` alone. The lower value applies. */
+    /** @description Days from the end of a message to its erasure; null for the service's own setting alone. The lower value applies. */
     readonly retention_days: number | null;
     /**
      * Format: date-time
@@ -7366,7 +7366,7 @@ export interface WorkspaceMessage {
     readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
     readonly from: {
         readonly id: number;
-        /** @description Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked. */
+        /** @description Digits with country code, no +. While the message waits, the number's phone; afterwards the phone that it left from. Null while the number was never linked. */
         readonly phone: string | null;
         /** @enum {string} */
         readonly platform: "whatsapp" | "telegram";

@@ -1,6 +1,6 @@
 /**
- * What an editor shows of the facade: every exported name and member has a description, and every
- * method names its errors.
+ * What an editor shows of the facade: every exported name and member has a description, every method
+ * names its errors, and a field is described as over HTTP.
  */
 import { catalogue } from "@messaging-service/core"
 import { dirname, join } from "node:path"
@@ -23,7 +23,9 @@ const parsed = (file: string, text = readFileSync(file, "utf8")) =>
 const getHover = (node: ts.Node): string =>
   ts
     .getJSDocCommentsAndTags(node)
-    .map((each) => (ts.isJSDoc(each) ? (ts.getTextOfJSDocComment(each.comment) ?? "") : ""))
+    .flatMap((each) => (ts.isJSDoc(each) ? [each, ...(each.tags ?? [])] : []))
+    .filter((each) => ts.isJSDoc(each) || each.tagName.text === "description")
+    .map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "")
     .join("\n")
     .replaceAll(/\s+/g, " ")
     .trim()
@@ -149,6 +151,61 @@ describe.each(["index.ts", "testing/index.ts"])("what %s exports", (entry) => {
       [],
     )
   })
+})
+
+/** The types of the HTTP interface with other names: there, names of answers and requests share one list. */
+const httpNames: Readonly<Record<string, string>> = {
+  BeginTelegramLogin: "TelegramLoginRequest",
+  CampaignRowInput: "RowInput",
+  CancelledMessages: "MessagesCancelled",
+  ConversationSettings: "Conversations",
+  CreateCampaign: "CampaignInput",
+  CreatePortalLink: "CreatePortalSession",
+  HeldCount: "Held",
+  LastReminderRun: "LastRun",
+  LinkView: "OperatedConnect",
+  LoggedReminderRun: "ReminderRun",
+  Message: "WorkspaceMessage",
+  MessageContent: "SendWorkspaceMessage",
+  NumberConnection: "Connection",
+  PortalLink: "NewPortalSession",
+  ReminderTimes: "ScheduleInput",
+  SelectWaiting: "CancelMessages",
+}
+
+/** Fields with another text than over HTTP, and why. */
+const otherTexts: Readonly<Record<string, string>> = {
+  "CancelFilter.since": "JSON's times are text, a program's may be a `Date`",
+  "CancelFilter.until": "the same",
+  "HeldFilter.since": "the same",
+  "HeldFilter.until": "the same",
+  "Key.numberIds": "null here, an empty list over HTTP",
+  "NumberConnection.worker": "null for a portal, which calls over HTTP alone",
+  "Reminder.nextRunAt": "a `Date` has no time zone",
+}
+
+const toJsonName = (name: string): string =>
+  name.replace("Millis", "Ms").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+it("says of a field what the HTTP document says of it, and may then say more", () => {
+  const types = join(src, "../../client/src/openapi.ts")
+  const ofHttp = new Map<string, string>()
+  for (const { name, text } of reachedFrom(types)) {
+    const own = text.replace(/^Format: \S+ ?/, "").replace(/^UTC, whole seconds\.$/, "")
+    if (own !== "" && !ofHttp.has(name)) ofHttp.set(name, own)
+  }
+  const compared = new Map<string, boolean>()
+  for (const { name, text } of reachedFrom(join(src, "index.ts"))) {
+    const [type = "", ...path] = name.split(".")
+    const http = ofHttp.get([httpNames[type] ?? type, ...path.map(toJsonName)].join("."))
+    if (http === undefined || path.length === 0 || compared.has(name)) continue
+    compared.set(name, text.replaceAll(/`\w+`/g, toJsonName).startsWith(http))
+  }
+  assert.isAbove(compared.size, 150)
+  assert.deepStrictEqual(
+    [...compared].flatMap(([name, isSame]) => (isSame ? [] : name)).toSorted(),
+    Object.keys(otherTexts),
+  )
 })
 
 it("what has no text, says no failure or names an unknown code is found", () => {

@@ -112,7 +112,7 @@ const fields = {
   media: described(Schema.optionalKey(Schema.NullOr(MediaInput)), "For all rows."),
   from: described(
     Schema.optionalKey(Schema.Union([Schema.Null, IdInput, idsUpTo(maximumFrom)])),
-    "Null: any number of the workspace; or an id, or 1 to 50 ids.",
+    "Sending numbers: null for any of the workspace, an id, or 1 to 50 ids.",
   ),
   reference: described(
     Schema.optionalKey(Schema.NullOr(ReferenceInput)),
@@ -127,13 +127,16 @@ const fields = {
         }),
       ),
     ),
-    "Required with `hours`, and for row times without an offset.",
+    "IANA name; required with `hours`, and for times of rows without an offset.",
   ),
   sendAt: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),
     "It begins then, in the future; null: when it is started.",
   ),
-  hours: described(Schema.optionalKey(Schema.NullOr(HoursInput)), "In `timezone`."),
+  hours: described(
+    Schema.optionalKey(Schema.NullOr(HoursInput)),
+    "Messages leave only then, in `timezone`.",
+  ),
   expiresAt: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),
     "In the future and after the time to begin: no message leaves later.",

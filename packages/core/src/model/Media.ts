@@ -344,14 +344,14 @@ export const MediaInput = Schema.Struct({
     Schema.optionalKey(Schema.String),
     `Public http or https link of at most ${maximumUrlLength} characters; fetched when the message is sent.`,
   ),
-  mediaId: described(Schema.optionalKey(Schema.Int), "Id of a file in the media directory."),
+  mediaId: described(Schema.optionalKey(Schema.Int), "Id of an uploaded file."),
   type: described(
     Schema.optionalKey(Schema.Literals(mediaTypes)),
-    "Used when the link does not reveal the kind.",
+    "Type of the linked content, used only when the link itself names none.",
   ),
   fileName: described(
     Schema.optionalKey(nameUpTo(255)),
-    "For files. Cleaned as the name of an upload is: the last part of a path, without control characters.",
+    "Name that the recipient sees, for files. Cleaned as the name of an upload is: the last part of a path, without control characters.",
   ),
 })
   .check(

@@ -160,7 +160,7 @@ const linkForm = /^(?:https?:\/\/)?(?:www\.)?t\.me\/(?!joinchat\/?$)([a-z][a-z0-
 
 /** What the document says of a username in a request. */
 export const usernameDescribed: Described = {
-  description: "A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.",
+  description: "A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id.",
   examples: ["@example"],
 }
 
@@ -187,7 +187,7 @@ const Fields = Schema.Struct({
         ),
       ),
     ),
-    "Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent.",
+    "Exact name of a WhatsApp group of the sending number; looked up when the message is sent.",
   ),
   contactId: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
   username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),

@@ -374,13 +374,15 @@ const fields = {
   to: RecipientInput,
   from: described(
     Schema.optionalKey(Schema.NullOr(Schema.Int)),
-    "Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers.",
+    "Id of a connected number; null or left out: any connected one, at each run. Required for a key limited to some numbers.",
   ),
   // `textProblems` reports missing and blank texts.
   text: described(Schema.optionalKey(TextInput), "Required when the reminder is made."),
   media: Schema.optionalKey(Schema.NullOr(MediaInput)),
   schedule: ScheduleInput,
-  active: described(Schema.optionalKey(Schema.Boolean), "False: paused.", { default: true }),
+  active: described(Schema.optionalKey(Schema.Boolean), "False pauses it, true resumes it.", {
+    default: true,
+  }),
 }
 
 /** The body of POST /reminders. */

@@ -57,7 +57,7 @@ const shared = {
   media: Schema.optionalKey(Schema.NullOr(MediaInput)),
   sendAt: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),
-    "When to send, in the future; at once when left out.",
+    "When to send, in the future. Default: at once.",
   ),
   expiresAt: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),

@@ -206,7 +206,7 @@ const bodyNaming = <const Types extends ReadonlyArray<EventType>>(types: Types) 
           }),
         ),
       ),
-      "The four of messages when left out. The others need conversations.",
+      "Event types to deliver. Default: the four of messages. The others need conversations.",
     ),
     description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
   })

@@ -43,13 +43,10 @@ export const NumberCheckBody = Schema.Struct({
       { toJsonSchema: () => ({ minItems: 1, maxItems: maximumPhones }) },
     ),
   ),
-  name: described(
-    Schema.optionalKey(Schema.NullOr(optionalNameUpTo(100))),
-    "A note; not white space alone.",
-  ),
+  name: described(Schema.optionalKey(Schema.NullOr(optionalNameUpTo(100))), "A note, not blank."),
   from: described(
     Schema.optionalKey(Schema.NullOr(Schema.Int)),
-    "Id of the connected WhatsApp number that asks; without it the only connected one.",
+    "Id of the connected WhatsApp number that asks. Default: the only connected one.",
   ),
 }).annotate({ identifier: "CheckNumbers" })
 

@@ -139,10 +139,10 @@ const LabelInput = optionalNameUpTo(100)
 export const NumberBody = Schema.Struct({
   platform: Schema.Literals(platforms),
   phone: parsed("invalid_phone", parsePhone, phoneDescribed),
-  label: described(Schema.optionalKey(LabelInput), "A name for people.", { default: "" }),
+  label: described(Schema.optionalKey(LabelInput), "Display name.", { default: "" }),
   status: described(
     Schema.optionalKey(Schema.Literals(["connected", "disconnected"])),
-    "`connected` when left out; with live transports `disconnected`, which alone is possible there.",
+    "Default: `connected`; with live transports `disconnected`, which alone is possible there.",
   ),
 }).annotate({ identifier: "CreateNumber" })
 
@@ -171,13 +171,10 @@ const ProxyInput = decoded(
 
 export const NumberPatch = Schema.Struct({
   label: Schema.optionalKey(LabelInput),
-  pacing: described(
-    Schema.optionalKey(PacingPatch),
-    "What is left out stays as it is; null takes that limit away.",
-  ),
+  pacing: described(Schema.optionalKey(PacingPatch), "Omitted limits stay; null removes a limit."),
   proxyUrl: described(
     Schema.optionalKey(Schema.NullOr(ProxyInput)),
-    "What the number's connection goes through. Never shown again: answers tell host and port.",
+    "URL of the connection's proxy (http, https, socks5 …); null for none. Never shown again: answers tell host and port.",
   ),
 }).annotate({ identifier: "ChangeNumber" })
 
@@ -452,7 +449,7 @@ export class Numbers extends Context.Service<
 export const PauseBody = Schema.Struct({
   until: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),
-    "When it ends by itself; null: when it is resumed.",
+    "When the pause ends by itself, in the future; null: when it is resumed.",
     { default: null },
   ),
 }).annotate({ identifier: "PauseNumber" })

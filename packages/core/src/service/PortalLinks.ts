@@ -58,7 +58,7 @@ const bodyFor = (simulated: boolean) =>
           ),
         ),
       ),
-      "Where the portal leads back to, an `https://` address, or with simulated phones an `http://` one of the machine itself; null for nowhere.",
+      "Where the portal leads back to: an `https://` address, or with simulated phones an `http://` one of this machine; null for nowhere.",
       { default: null },
     ),
   }).annotate({ identifier: "CreatePortalSession" })

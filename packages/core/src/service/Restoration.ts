@@ -40,7 +40,7 @@ const heldAtOnce = 1000
 export const RestoredBody = Schema.Struct({
   above: described(
     Schema.optionalKey(integerBetween(0, 1e15)),
-    "The highest id of any kind that is known outside.",
+    "Highest id of any kind that is known outside.",
     { default: 0 },
   ),
   again: described(

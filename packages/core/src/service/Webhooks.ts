@@ -70,7 +70,7 @@ import type { WorkspaceCode } from "./Workspaces.ts"
 
 /** The body of POST …/webhooks/{webhook_id}/redeliver. */
 export const RedeliverBody = Schema.Struct({
-  eventId: described(Schema.String, "Of an event that was sent to this endpoint."),
+  eventId: described(Schema.String, "Id of an event that was sent to this endpoint."),
 }).annotate({ identifier: "RedeliverEvent" })
 
 /** Which event. */

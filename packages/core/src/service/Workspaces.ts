@@ -140,21 +140,25 @@ const PlanInput = Schema.Struct({
   ),
   reminders: described(Schema.Boolean, "Whether reminders are included."),
   qrCodeApi: described(Schema.Boolean, "Whether numbers can be connected through the API."),
-  maxNumbers: described(Schema.NullOr(Amount), "Null for unlimited."),
+  maxNumbers: described(Schema.NullOr(Amount), "Maximum of numbers; null for unlimited."),
   mediaStorageBytes: Amount,
 }).annotate({ identifier: "PlanInput" })
 
 export const WorkspaceBody = Schema.Struct({
   name: described(nameUpTo(100), "Not blank."),
-  demo: described(Schema.optionalKey(Schema.Boolean), "A demo workspace cannot use the API.", {
-    default: false,
-  }),
+  demo: described(
+    Schema.optionalKey(Schema.Boolean),
+    "A demo workspace cannot use the API with keys.",
+    {
+      default: false,
+    },
+  ),
   apiV2Enabled: described(Schema.optionalKey(Schema.Boolean), "Whether version 2 keys work.", {
     default: true,
   }),
   plan: described(
     Schema.optionalKey(Schema.NullOr(PlanInput)),
-    "Null for no active plan; left out it is the Unlimited plan.",
+    "Default: unlimited. Null: no active plan.",
   ),
 }).annotate({ identifier: "CreateWorkspace" })
 
@@ -166,7 +170,7 @@ export const WorkspacePatch = Schema.Struct({
   plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
   retentionDays: described(
     Schema.optionalKey(Schema.NullOr(integerBetween(1, maxRetentionDays))),
-    "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
+    "Days from the end of a message to its erasure; null for the service's own setting alone. The lower value applies.",
   ),
 }).annotate({ identifier: "ChangeWorkspace", description: "Only the fields to change." })
 

@@ -104,7 +104,10 @@ const CampaignJson = Schema.Struct({
   ),
   text: described(Schema.String, "The template."),
   media: Schema.NullOr(MediaJson),
-  from: described(Schema.NullOr(Schema.Array(IdJson)), "Null: any number of the workspace."),
+  from: described(
+    Schema.NullOr(Schema.Array(IdJson)),
+    "Sending numbers; null for any of the workspace.",
+  ),
   reference: described(Schema.String, "Of all its messages."),
   timezone: Schema.NullOr(Schema.String),
   sendAt: Schema.NullOr(Time),
@@ -122,7 +125,7 @@ const CampaignJson = Schema.Struct({
   quotaReserve: described(Schema.Int, "What it leaves to others of each number's 24 hours."),
   defaultCountryCode: Schema.NullOr(Schema.String),
   duplicates: Schema.Literals(["keep", "drop"]),
-  rows: described(CountsJson, "Exact at the moment of the answer."),
+  rows: described(CountsJson, "How many rows have each status, exact at the moment of the answer."),
   waitsFor: WaitsJson,
   finishesAt: described(Schema.NullOr(Time), "As far as is known now; null when unknown."),
   createdAt: Time,
@@ -138,12 +141,15 @@ const shownCampaign = (campaign: CampaignView) => ({
 
 const RowJson = Schema.Struct({
   row: Schema.Int,
-  line: described(Schema.NullOr(Schema.Int), "Of the file; null unless from one."),
+  line: described(Schema.NullOr(Schema.Int), "Its line in the file; null unless from one."),
   to: described(
     Schema.NullOr(RequestedRecipientJson),
     "As the row named it; null once its message was erased.",
   ),
-  status: described(Schema.Literals(rowStatuses), "Its own, or its message's."),
+  status: described(
+    Schema.Literals(rowStatuses),
+    "What became of it: its own status, or its message's.",
+  ),
   text: described(
     Schema.NullOr(Schema.String),
     "As it would be sent or was sent; null when refused.",
@@ -162,7 +168,10 @@ const RowJson = Schema.Struct({
         code: Schema.String,
         message: Schema.String,
         field: Schema.NullOr(Schema.String),
-        row: described(Schema.NullOr(Schema.Int), "Of a duplicate: the first row with it."),
+        row: described(
+          Schema.NullOr(Schema.Int),
+          "Of a duplicate: the first row with the recipient.",
+        ),
       }),
     ),
     "Why it was refused or skipped, or why its message failed.",
@@ -181,7 +190,7 @@ const AddedJson = Schema.Struct({
   firstRow: Schema.Int,
   lastRow: Schema.Int,
   pending: described(Schema.Int, "Rows that can be sent."),
-  refused: described(Schema.Int, "Rows that cannot, and never stop the others."),
+  refused: described(Schema.Int, "Rows that cannot be sent; they never stop the others."),
   problems: described(Schema.Array(RowJson), "The first 100 refused ones."),
 }).annotate({ identifier: "CampaignRowsAdded" })
 
@@ -192,9 +201,12 @@ const ClearedJson = Schema.Struct({
 }).annotate({ identifier: "CampaignRowsCleared" })
 
 const ForecastJson = Schema.Struct({
-  rows: described(Schema.Int, "Pending ones."),
+  rows: described(Schema.Int, "Pending rows."),
   allowance: Schema.Struct({
-    remaining: described(Schema.NullOr(Schema.Int), "Null for unlimited."),
+    remaining: described(
+      Schema.NullOr(Schema.Int),
+      "Messages that the plan still accepts; null for unlimited.",
+    ),
     missing: described(Schema.Int, "How many rows it is short of."),
   }),
   numbers: Schema.Array(

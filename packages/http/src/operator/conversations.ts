@@ -24,7 +24,10 @@ const ConversationsJson = Schema.Struct({
     Schema.Struct({
       messages: Schema.Int,
       bytes: described(Schema.Int, "Of received files."),
-      oldestAt: described(Schema.NullOr(Schema.String), "Null when there are none."),
+      oldestAt: described(
+        Schema.NullOr(Schema.String),
+        "When the oldest was received; null when there are none.",
+      ),
     }),
     "What is kept of what people wrote.",
   ),

@@ -43,10 +43,16 @@ const WaitingJson = Schema.Struct({
 const EntryJson = Schema.Struct({
   at: Time,
   type: Schema.Literals(timelineTypes),
-  attempt: described(Schema.NullOr(Schema.Int), "Of a delivery, from 1."),
+  attempt: described(Schema.NullOr(Schema.Int), "Of a delivery, from 1; else null."),
   eventId: Schema.NullOr(Schema.String),
-  webhookId: described(Schema.NullOr(IdJson), "Null for a callback."),
-  url: described(Schema.NullOr(Schema.String), "The receiver; members see it without its query."),
+  webhookId: described(
+    Schema.NullOr(IdJson),
+    "The endpoint of a delivery; null for a callback, and for other entries.",
+  ),
+  url: described(
+    Schema.NullOr(Schema.String),
+    "The receiver of a delivery; members see it without its query.",
+  ),
   responseStatus: Schema.NullOr(Schema.Int),
   durationMillis: Schema.NullOr(Schema.Int),
   nextAttemptAt: Schema.NullOr(Time),
@@ -59,9 +65,12 @@ const TimelineJson = Schema.Struct({
   message: WorkspaceMessageJson,
   campaign: described(
     Schema.NullOr(Schema.Struct({ id: IdJson, row: Schema.Int })),
-    "The campaign and row that it was made of.",
+    "The campaign and its row that it was made of; else null.",
   ),
-  waiting: described(Schema.NullOr(WaitingJson), "Null once it waits no more."),
+  waiting: described(
+    Schema.NullOr(WaitingJson),
+    "Null once it waits no more, and where its number was removed.",
+  ),
   data: described(Schema.Array(EntryJson), "At most 200, oldest first."),
   truncated: described(Schema.Boolean, "True when older attempts and deliveries are left out."),
 }).annotate({ identifier: "Timeline" })

@@ -62,7 +62,10 @@ const PacingJson = Schema.Struct({
 /** What an operator reads of a linking attempt: also when its parts end. */
 const OperatedConnectJson = Schema.Struct({
   ...ConnectJson.fields,
-  qrCodeExpiresAt: described(Schema.NullOr(Time), "When another QR code replaces the shown one."),
+  qrCodeExpiresAt: described(
+    Schema.NullOr(Time),
+    "When another QR code replaces the shown one; null without one.",
+  ),
   endsAt: described(Schema.NullOr(Time), "When linking ends unless a phone takes a code."),
 }).annotate({ identifier: "OperatedConnect" })
 
@@ -76,7 +79,7 @@ const OperatedNumberJson = Schema.Struct({
   pacing: PacingJson,
   proxy: described(
     Schema.NullOr(Schema.Struct({ host: Schema.String, port: Schema.Int })),
-    "The proxy of its connection.",
+    "Address of its proxy; null without one.",
   ),
 }).annotate({ identifier: "OperatedNumber" })
 
@@ -108,21 +111,24 @@ const ConnectionJson = Schema.Struct({
   ),
   reason: described(
     Schema.NullOr(Schema.Literals(connectionReasons)),
-    "Why it is not connected, or why it sends nothing while connected.",
+    "Why it is not connected, or sends nothing while connected; null when it is connected and sends.",
   ),
   since: Time,
-  lastSeenAt: described(Schema.NullOr(Time), "When the remote server last answered."),
+  lastSeenAt: described(
+    Schema.NullOr(Time),
+    "When the remote server last sent anything; null when it never did.",
+  ),
   pausedUntil: described(
     Schema.NullOr(Time),
-    "Also null when paused until resumed; `reason` then says so.",
+    "When its pause ends; null without a pause, and for one that lasts until it is resumed.",
   ),
   reconnects: Schema.Int,
   worker: described(
     Schema.NullOr(Schema.String),
     "The process that holds the connection. Null for a portal.",
   ),
-  waiting: described(Schema.Int, "Waiting messages, including scheduled ones."),
-  nextSendAt: described(Schema.NullOr(Time), "When the next one may leave; null when unknown."),
+  waiting: described(Schema.Int, "Waiting messages, scheduled ones included."),
+  nextSendAt: described(Schema.NullOr(Time), "When the next of them may leave; null when unknown."),
   sent_24h: Schema.Int,
 }).annotate({ identifier: "Connection" })
 
@@ -365,12 +371,12 @@ const LoginJson = Schema.Struct({
   state: Schema.Literals(telegramLoginStates),
   qrUrl: described(
     Schema.NullOr(Schema.String),
-    "The `tg://` link to show as a QR code to the account's app.",
+    "Content of the QR code for the account's own app: a `tg://` link; else null.",
   ),
-  qrExpiresAt: described(Schema.NullOr(Time), "When a new link replaces it."),
+  qrExpiresAt: described(Schema.NullOr(Time), "When another link replaces it; null without one."),
   codeSentTo: Schema.NullOr(Schema.Literals(codeWays)),
-  expiresAt: described(Time, "When the login expires."),
-  error: described(Schema.NullOr(Schema.String), "Why it failed."),
+  expiresAt: described(Time, "When the login expires: ten minutes after it began."),
+  error: described(Schema.NullOr(Schema.String), "Why it failed; else null."),
 }).annotate({ identifier: "TelegramLogin" })
 
 const shownLogin = ({ qr, ...login }: TelegramLoginView) => ({

@@ -11,7 +11,7 @@ const PortalSessionJson = Schema.Struct({
   role: Schema.Literals(roles),
   returnUrl: Schema.NullOr(Schema.String),
   createdAt: Time,
-  codeExpiresAt: described(Time, "The link signs in until then."),
+  codeExpiresAt: described(Time, "The link signs in until then, 15 minutes from its creation."),
   usedAt: Schema.NullOr(Time),
   expiresAt: described(Schema.NullOr(Time), "The end of the session; null until used."),
   revokedAt: Schema.NullOr(Time),

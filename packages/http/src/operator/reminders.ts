@@ -14,7 +14,7 @@ const RunJson = Schema.Struct({
   dueAt: Time,
   ranAt: Time,
   outcome: RunOutcomeJson,
-  messageId: described(Schema.NullOr(IdJson), "The accepted message."),
+  messageId: described(Schema.NullOr(IdJson), "The accepted message; null without one."),
   code: described(
     Schema.NullOr(Schema.String),
     "Why the run was refused: a code of the error catalogue.",

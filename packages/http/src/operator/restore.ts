@@ -29,14 +29,17 @@ const route = operatorRoute("Restored stores")
 
 const EpochJson = Schema.Struct({
   epoch: described(Schema.Int, "Increases with each restore; 1 before the first."),
-  held: described(Schema.Int, "Messages and reminders."),
+  held: described(Schema.Int, "Number of held messages and reminders."),
 }).annotate({ identifier: "Epoch" })
 
 const HeldJson = Schema.Struct({
   workspaceId: IdJson,
   messages: Schema.Int,
   reminders: Schema.Int,
-  campaigns: described(Schema.Int, "That `resume` asks for the row to go on from."),
+  campaigns: described(
+    Schema.Int,
+    "Number of campaigns that ask for the row to go on from when they are resumed.",
+  ),
 }).annotate({ identifier: "Held" })
 
 const more = described(Schema.Boolean, "True when more remain: a call handles at most 1,000.")

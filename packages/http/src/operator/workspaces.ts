@@ -41,10 +41,13 @@ import type { OperatorRoute } from "./pipeline.ts"
 
 const PlanJson = Schema.Struct({
   name: Schema.String,
-  messagesRemaining: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  messagesRemaining: described(
+    Schema.NullOr(Schema.Int),
+    "Messages that the plan still accepts; null for unlimited.",
+  ),
   reminders: Schema.Boolean,
   qrCodeApi: Schema.Boolean,
-  maxNumbers: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  maxNumbers: described(Schema.NullOr(Schema.Int), "Maximum of numbers; null for unlimited."),
   mediaStorageBytes: Schema.Int,
 }).annotate({ identifier: "Plan" })
 
@@ -55,10 +58,10 @@ const WorkspaceJson = Schema.Struct({
   demo: Schema.Boolean,
   accountDisabled: Schema.Boolean,
   apiV2Enabled: Schema.Boolean,
-  plan: described(Schema.NullOr(PlanJson), "Null without an active plan."),
+  plan: described(Schema.NullOr(PlanJson), "Null: no active plan, so nothing that a plan allows."),
   retentionDays: described(
     Schema.NullOr(Schema.Int),
-    "Days from the end of a message to its erasure; null for `RETENTION_DAYS` alone. The lower value applies.",
+    "Days from the end of a message to its erasure; null for the service's own setting alone. The lower value applies.",
   ),
   createdAt: Time,
 }).annotate({ identifier: "Workspace" })
@@ -141,7 +144,7 @@ const KeyJson = Schema.Struct({
   id: IdJson,
   version: Schema.Literals([1, 2]),
   ...keyFields,
-  expiresAt: described(Schema.NullOr(Time), "Null: never."),
+  expiresAt: described(Schema.NullOr(Time), "Null for never."),
   last4: described(Schema.String, "Last four characters of the key."),
   createdAt: Time,
   lastUsedAt: Schema.NullOr(Time),
@@ -233,8 +236,11 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
 const ContactJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,
-  phone: described(Schema.NullOr(Schema.String), "E.164 with a leading +."),
-  username: described(Schema.NullOr(Schema.String), "As it was given."),
+  phone: described(
+    Schema.NullOr(Schema.String),
+    "E.164 with a leading +; null when there is a username.",
+  ),
+  username: described(Schema.NullOr(Schema.String), "As it was given; null when there is a phone."),
   createdAt: Time,
 }).annotate({ identifier: "Contact" })
 

@@ -36,7 +36,7 @@ const MediaFileJson = Schema.Struct({
   size: described(Schema.Int, "Bytes."),
   url: described(
     Schema.String,
-    "Valid for 26 hours; two answers within a second may have the same link.",
+    "Link to the file, valid for 26 hours; two answers within a second may have the same one.",
   ),
   createdAt: Time,
 }).annotate({ identifier: "MediaFile" })

@@ -39,7 +39,10 @@ import type { RouteV2 } from "./pipeline.ts"
 const RecipientJson = Schema.Union([
   Schema.Struct({
     phone: Schema.String,
-    contactId: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
+    contactId: described(
+      Schema.NullOr(IdJson),
+      "The saved contact with that phone; null without one.",
+    ),
   }),
   Schema.Struct({ group: Schema.String }),
   Schema.Struct({ contactId: IdJson, username: Schema.String }),
@@ -64,7 +67,7 @@ export const MessageJson = Schema.Struct({
     id: IdJson,
     phone: described(
       Schema.NullOr(Schema.String),
-      "Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked.",
+      "Digits with country code, no +. While the message waits, the number's phone; afterwards the phone that it left from. Null while the number was never linked.",
     ),
     platform: Schema.Literals(platforms),
   }),

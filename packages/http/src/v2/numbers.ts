@@ -17,7 +17,7 @@ import type { RouteV2 } from "./pipeline.ts"
 export const ConnectJson = Schema.Struct({
   qrCodeUrl: described(
     Schema.NullOr(Schema.String),
-    "Link to the QR image, valid for 10 minutes; each call makes a new one.",
+    "Link to a PNG of the QR code, valid for 10 minutes; each call makes a new one.",
   ),
   pairingCode: described(
     Schema.NullOr(Schema.String),
@@ -32,7 +32,7 @@ export const NumberJson = Schema.Struct({
   id: described(IdJson, "The `from` of messages and reminders."),
   phone: described(
     Schema.NullOr(Schema.String),
-    "Digits with country code, no +; null until the QR code is scanned.",
+    "Digits with country code, no +; null until a phone scans the QR code.",
   ),
   label: Schema.String,
   platform: Schema.Literals(platforms),

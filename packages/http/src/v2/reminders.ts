@@ -37,13 +37,13 @@ import type { RouteV2 } from "./pipeline.ts"
 
 export const RunOutcomeJson = described(
   Schema.Literals(["accepted", "refused", "missed"]),
-  "`missed`: the service did not run when it was due, and it was too late to make up for it.",
+  "`missed`: no process ran when it was due, and it was too late to catch up.",
 )
 
 const LastRunJson = Schema.Struct({
   dueAt: Time,
   outcome: RunOutcomeJson,
-  messageId: described(Schema.NullOr(IdJson), "The accepted message."),
+  messageId: described(Schema.NullOr(IdJson), "The accepted message; null without one."),
   error: described(
     Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String })),
     "Why it was refused, with a code of the error catalogue.",
@@ -64,7 +64,7 @@ const shownRecipient = (to: RequestedRecipient) =>
 const ReminderJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,
-  active: described(Schema.Boolean, "False when paused."),
+  active: described(Schema.Boolean, "False while it is paused."),
   to: RequestedRecipientJson,
   from: Schema.NullOr(IdJson),
   text: Schema.String,

@@ -32,11 +32,17 @@ const eventId = described(Schema.String, "`evt_` and 24 characters.")
 const attempt = described(Schema.Int, "From 1; starts again for each redelivery.")
 
 const outcome = {
-  responseStatus: described(Schema.NullOr(Schema.Int), "Null without an answer."),
+  responseStatus: described(
+    Schema.NullOr(Schema.Int),
+    "HTTP status of the response; null without one.",
+  ),
   error: described(Schema.NullOr(Schema.Literals(deliveryErrors)), "Null when it was delivered."),
 }
 
-const nextAttemptAt = described(Schema.NullOr(Time), "Null when there is no further attempt.")
+const nextAttemptAt = described(
+  Schema.NullOr(Time),
+  "When the next attempt comes; null without one.",
+)
 
 const LastDeliveryJson = Schema.Struct({
   eventId,
@@ -55,7 +61,10 @@ export const EndpointJson = Schema.Struct({
   events: Schema.Array(Schema.Literals(eventTypes)),
   secretLast4: described(Schema.String, "Last four characters of the signing secret."),
   active: described(Schema.Boolean, "False for a stopped endpoint."),
-  disabledReason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),
+  disabledReason: described(
+    Schema.NullOr(Schema.Literals(disabledReasons)),
+    "Why it stopped; null while it runs.",
+  ),
   createdAt: Time,
   lastDelivery: described(Schema.NullOr(LastDeliveryJson), "Outcome of the latest attempt."),
 }).annotate({ identifier: "Webhook" })

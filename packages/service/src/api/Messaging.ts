@@ -207,14 +207,14 @@ export interface NodeHandler {
 
 /** A link into a workspace's portal, to create. */
 export interface CreatePortalLink {
-  /** What its session may do. */
+  /** What the session may do. */
   readonly role: Role
   /**
-   * Where the portal leads back to: an `https://` address of at most 2,048 characters, or with simulated phones an
-   * `http://` one of this machine. Default: nowhere.
+   * Where the portal leads back to: an `https://` address, or with simulated phones an `http://`
+   * one of this machine; null for nowhere. At most 2,048 characters.
    */
   readonly returnUrl?: string | null | undefined
-  /** Seconds that the session lasts from its first use, 60 to 86,400. Default: 3,600. */
+  /** Seconds that the session lasts from its first use. 60 to 86,400. Default: 3,600. */
   readonly expiresIn?: number | undefined
 }
 
@@ -228,11 +228,11 @@ export interface PortalSession {
   readonly returnUrl: string | null
   /** Creation time of the link. */
   readonly createdAt: Date
-  /** When the unused link ends: 15 minutes later. */
+  /** The link signs in until then, 15 minutes from its creation. */
   readonly codeExpiresAt: Date
   /** When the link was used; null before. */
   readonly usedAt: Date | null
-  /** When the session ends; null before it begins. */
+  /** The end of the session; null until used. */
   readonly expiresAt: Date | null
   /** When the operator ended it; null while it may go on. */
   readonly revokedAt: Date | null
@@ -240,7 +240,10 @@ export interface PortalSession {
 
 /** A new link. */
 export interface PortalLink {
-  /** Signs in once. Behind its `#` no server, log or referrer sees the code. */
+  /**
+   * The link, shown only here. It works once. Behind its `#` no server, log or referrer sees the
+   * code.
+   */
   readonly url: string
   /** What it opens. */
   readonly session: PortalSession

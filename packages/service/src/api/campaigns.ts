@@ -38,24 +38,24 @@ export interface CampaignOptions {
 
 /** A campaign to create. */
 export interface CreateCampaign {
-  /** 1 to 100 characters. */
+  /** Not blank. 1 to 100 characters. */
   readonly name: string
   /**
-   * Up to 3,000 characters; required without media. `{column}` is the row's value, `{column|words}` has
-   * words for where it is missing or blank, `{{` and `}}` are braces.
+   * Template, required without media: `{column}` is the row's value, `{column|words}` has words for
+   * where it is missing or blank, `{{` and `}}` are braces. Up to 3,000 characters.
    */
   readonly text?: string | undefined
   /** For all rows. */
   readonly media?: MediaReference | null | undefined
-  /** Sending numbers; null for any of the workspace. */
+  /** Sending numbers: null for any of the workspace, an id, or 1 to 50 ids. */
   readonly from?: number | ReadonlyArray<number> | null | undefined
-  /** Of all its messages. Default: `campaign-` and its id. */
+  /** Of all its messages; null for `campaign-<id>`. */
   readonly reference?: string | null | undefined
-  /** IANA name; required with `hours`, and for times in files without an offset. */
+  /** IANA name; required with `hours`, and for times of rows without an offset. */
   readonly timezone?: string | null | undefined
-  /** It begins then. Default: when it is started. */
+  /** It begins then, in the future; null: when it is started. */
   readonly sendAt?: Moment | null | undefined
-  /** Messages leave only then. */
+  /** Messages leave only then, in `timezone`. */
   readonly hours?:
     | {
         /** Default: all seven. */
@@ -67,7 +67,7 @@ export interface CreateCampaign {
       }
     | null
     | undefined
-  /** No message leaves later. */
+  /** In the future and after the time to begin: no message leaves later. */
   readonly expiresAt?: Moment | null | undefined
   /** How many of the 1,000 in each number's 24 hours it leaves to others. Default: 200. */
   readonly quotaReserve?: number | undefined
@@ -88,9 +88,9 @@ export interface CampaignRowInput {
   readonly to: Recipient
   /** By the names of columns. */
   readonly values?: Readonly<Record<string, string>> | undefined
-  /** It is not taken on before. */
+  /** It is not taken on before; null for the campaign's. */
   readonly sendAt?: Moment | null | undefined
-  /** It is not sent after. */
+  /** It is not sent after; null for the campaign's. */
   readonly expiresAt?: Moment | null | undefined
 }
 
@@ -136,7 +136,7 @@ export interface Campaign {
     /** Name that recipients see. */
     readonly fileName: string | null
   } | null
-  /** Sending numbers; null for any. */
+  /** Sending numbers; null for any of the workspace. */
   readonly from: ReadonlyArray<number> | null
   /** Of all its messages. */
   readonly reference: string
@@ -161,11 +161,14 @@ export interface Campaign {
   readonly defaultCountryCode: string | null
   /** Whether later rows of a recipient are refused. */
   readonly duplicates: "keep" | "drop"
-  /** How many rows have each status, exact at this moment. */
+  /** How many rows have each status, exact at the moment of the answer. */
   readonly rows: Readonly<Record<CampaignRowStatus | "total", number>>
-  /** Why no row is taken on now; null unless it is scheduled or running. */
+  /**
+   * Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes
+   * rows, or none is left.
+   */
   readonly waitsFor: ReadonlyArray<CampaignWait> | null
-  /** As far as is known now. */
+  /** As far as is known now; null when unknown. */
   readonly finishesAt: Date | null
   /** Creation time. */
   readonly createdAt: Date
@@ -183,7 +186,7 @@ export interface CampaignRow {
   readonly line: number | null
   /** As the row named it; null once its message was erased. */
   readonly to: Recipient | null
-  /** What became of it. */
+  /** What became of it: its own status, or its message's. */
   readonly status: CampaignRowStatus
   /** As it would be sent or was sent; null when refused. */
   readonly text: string | null
@@ -224,7 +227,7 @@ export interface CampaignRowsAdded {
   readonly lastRow: number
   /** Rows that can be sent. */
   readonly pending: number
-  /** Rows that cannot. */
+  /** Rows that cannot be sent; they never stop the others. */
   readonly refused: number
   /** The first 100 refused ones. */
   readonly problems: ReadonlyArray<CampaignRow>
@@ -280,7 +283,10 @@ export interface CampaignForecast {
   readonly startsAt: Date | null
   /** Null when the allowance is short, or no number is usable. */
   readonly finishesAt: Date | null
-  /** What it waits for. */
+  /**
+   * Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes
+   * rows, or none is left.
+   */
   readonly waitsFor: ReadonlyArray<CampaignWait> | null
 }
 

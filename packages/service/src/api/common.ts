@@ -123,16 +123,16 @@ export type Made<Item> = Item & {
 
 /** An image or a file to send: exactly one of `url` and `mediaId`. */
 export interface MediaReference {
-  /**
-   * Public http or https link of at most 2,048 characters; the service fetches it when it sends the
-   * message.
-   */
+  /** Public http or https link of at most 2048 characters; fetched when the message is sent. */
   readonly url?: string | undefined
   /** Id of an uploaded file. */
   readonly mediaId?: number | undefined
-  /** Type of the linked content. The service uses it only when the link itself names none. */
+  /** Type of the linked content, used only when the link itself names none. */
   readonly type?: "image" | "file" | undefined
-  /** File name that the recipient sees, 1 to 255 characters. */
+  /**
+   * Name that the recipient sees, for files. Cleaned as the name of an upload is: the last part of
+   * a path, without control characters. 1 to 255 characters.
+   */
   readonly fileName?: string | undefined
 }
 
@@ -140,7 +140,7 @@ export interface MediaReference {
 export interface Media {
   /** Id of the uploaded file; null for a link. */
   readonly mediaId: number | null
-  /** Its address; for a stored file a link that works for 26 hours. */
+  /** Of a stored file: works for 26 hours; null once the file is gone. */
   readonly url: string | null
   /** Null while it is unknown. */
   readonly type: "image" | "file" | null
@@ -150,11 +150,11 @@ export interface Media {
 
 /** The recipient: exactly one of the fields. */
 export interface Recipient {
-  /** E.164 with a leading +, such as `+15550100002`. */
+  /** E.164 with a leading +; spaces and dashes are taken out. */
   readonly phone?: string | undefined
   /**
-   * Exact name of a WhatsApp group of the sending number, 1 to 100 characters. The service looks it up
-   * when it sends.
+   * Exact name of a WhatsApp group of the sending number; looked up when the message is sent. 1 to
+   * 100 characters.
    */
   readonly group?: string | undefined
   /** Id of a saved contact. */

@@ -32,26 +32,30 @@ export type MessageStatus =
 /** Fields of every message to send. */
 export interface MessageContent {
   /**
-   * Id of the sending number. Default: the only connected number of the workspace. With several, and
-   * while none is connected, a send without it fails with `from_required`: with it, the message waits
-   * until the number is connected again. So give it wherever a message must not be refused.
+   * Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a
+   * Telegram account when no WhatsApp number is connected. With several, and while none is
+   * connected, a send without it fails with `from_required`: with it, the message waits until the
+   * number is connected again. So give it wherever a message must not be refused.
    */
   readonly from?: number | null | undefined
-  /** At most 3,000 characters; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+  /**
+   * The message, or the caption of its media; required without media. `*bold*`, `_italic_` and
+   * `~strike~` work. At most 3,000 characters.
+   */
   readonly text?: string | undefined
   /** An image or a file; `text` is then its caption. */
   readonly media?: MediaReference | null | undefined
   /** When to send, in the future. Default: at once. */
   readonly sendAt?: Moment | null | undefined
   /**
-   * In the future and after `sendAt`. A message that has not left by then becomes `expired`. Default:
+   * In the future and after the time to send: what was not sent by then becomes `expired`. Default:
    * never.
    */
   readonly expiresAt?: Moment | null | undefined
   /**
-   * What your program calls it, such as the id of an order: 1 to 200 characters. Results, lists and
-   * events of your program show it; recipients, keys, webhooks and HTTP of version 2 do not. Callers of
-   * `withKey` may not give one.
+   * What you call it, such as the id of an order. No recipient, key or webhook sees it. 1 to 200
+   * characters. Results, lists and events of your program show it. Callers of `withKey` may not
+   * give one.
    */
   readonly reference?: string | null | undefined
 }
@@ -115,7 +119,7 @@ export interface Message {
     readonly id: number
     /**
      * Digits with country code, no +. While the message waits, the number's phone; afterwards the
-     * phone that sent it. Null while the number has never been linked.
+     * phone that it left from. Null while the number was never linked.
      */
     readonly phone: string | null
     /** The number's platform. */
@@ -142,7 +146,10 @@ export interface Message {
     /** For people, in English. */
     readonly message: string
   } | null
-  /** What your program calls it; null without one, and in an event once the message is erased. */
+  /**
+   * What the sender calls it; null without one. Webhooks do not show it. In an event of your program
+   * null once the message is erased.
+   */
   readonly reference: string | null
 }
 
@@ -219,7 +226,7 @@ export interface TimelineEntry {
   readonly eventId: string | null
   /** The endpoint of a delivery; null for a callback, and for other entries. */
   readonly webhookId: number | null
-  /** URL of a delivery; a member sees it without its query. Else null. */
+  /** The receiver of a delivery; members see it without its query. */
   readonly url: string | null
   /** HTTP status of a delivery's response; null without one. */
   readonly responseStatus: number | null
@@ -256,7 +263,7 @@ export interface Timeline {
   } | null
   /** Oldest first, at most 200. */
   readonly entries: ReadonlyArray<TimelineEntry>
-  /** Whether older attempts and deliveries were left out. */
+  /** True when older attempts and deliveries are left out. */
   readonly truncated: boolean
 }
 
@@ -324,7 +331,7 @@ export interface UploadFile {
 
 /** A stored file. */
 export interface MediaFile {
-  /** The `mediaId` of messages. */
+  /** The `mediaId` of a message. */
   readonly id: number
   /** Its workspace. */
   readonly workspaceId: number
@@ -334,11 +341,14 @@ export interface MediaFile {
   readonly fileName: string
   /** How the service sends it. */
   readonly type: "image" | "file"
-  /** Detected from the content; for text files from the file name's ending. */
+  /** Detected from the content; for text, from the ending of the name. */
   readonly mimeType: string
   /** Bytes. */
   readonly size: number
-  /** Link to the file, which `handler` serves. It works for 26 hours after the response. */
+  /**
+   * Link to the file, valid for 26 hours; two answers within a second may have the same one.
+   * `handler` serves it.
+   */
   readonly url: string
   /** Upload time. */
   readonly createdAt: Date

@@ -11,7 +11,7 @@ export type LoginMethod = "qr" | "phone_code"
 export interface SendingNumber {
   /** The `from` of messages and reminders. */
   readonly id: number
-  /** Digits with country code, no +; null until a phone scans a QR code. */
+  /** Digits with country code, no +; null until a phone scans the QR code. */
   readonly phone: string | null
   /** Display name; may be empty. */
   readonly label: string
@@ -28,17 +28,17 @@ export interface LinkView {
   /** Text of the current QR code, for you to draw; null until there is one, and with `phone_code`. */
   readonly qrText: string | null
   /**
-   * Link to a PNG of it, which `handler` serves. It works for 10 minutes, and each call returns a
-   * fresh one.
+   * Link to a PNG of the QR code, valid for 10 minutes; each call makes a new one. `handler` serves
+   * it.
    */
   readonly qrCodeUrl: string | null
-  /** When another QR code replaces it; null without one. */
+  /** When another QR code replaces the shown one; null without one. */
   readonly qrCodeExpiresAt: Date | null
-  /** 8 characters to type on the phone; null until there is one, and with `qr`. */
+  /** Code of 8 characters to type on the phone; null until it is ready. */
   readonly pairingCode: string | null
   /** When another pairing code replaces it. */
   readonly pairingCodeExpiresAt: Date | null
-  /** Whether the phone has accepted the code; linking then finishes. */
+  /** True from the scan or code entry until linking finishes. */
   readonly linking: boolean
   /** When linking began. It ends after 10 minutes. */
   readonly requestedAt: Date | null
@@ -54,11 +54,11 @@ export interface NumberView extends SendingNumber {
 
 /** A number to link, or to link again. */
 export interface ConnectNumber {
-  /** Default: `qr`. */
+  /** How to link it. Default: `qr`. */
   readonly loginMethod?: LoginMethod | undefined
-  /** With `phone_code`: E.164 with a leading +. */
+  /** Required with `phone_code`: E.164 with a leading +. Unused with `qr`. */
   readonly phone?: string | undefined
-  /** Links this number again instead of a new one. */
+  /** Reconnects this number instead of adding one. Required for a key limited to some numbers. */
   readonly numberId?: number | undefined
 }
 
@@ -92,7 +92,7 @@ export interface NumbersApi {
 export interface CheckNumbers {
   /** 1 to 1,000 phones, E.164 with a leading +. */
   readonly phones: ReadonlyArray<string>
-  /** A note, at most 100 characters. */
+  /** A note, not blank. At most 100 characters. */
   readonly name?: string | null | undefined
   /** Id of the connected WhatsApp number that asks. Default: the only connected one. */
   readonly from?: number | null | undefined
@@ -115,7 +115,7 @@ export interface NumberCheck {
   readonly name: string | null
   /** `completed` once every phone has a result. */
   readonly status: "pending" | "processing" | "completed"
-  /** Number of results. A duplicate phone has two. */
+  /** Results; a repeated phone counts each time. */
   readonly total: number
   /** Results that are no longer pending. */
   readonly checked: number
@@ -138,7 +138,7 @@ export interface NumberCheckResult {
   readonly id: number
   /** E.164 with a leading +. */
   readonly phone: string
-  /** The result. */
+  /** `failed`: could not be determined. */
   readonly status: CheckResultStatus
   /** When the result arrived; null while it is pending. */
   readonly checkedAt: Date | null

@@ -8,9 +8,9 @@ import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhook
 
 /** How to log in: with a code that Telegram sends, or a QR code that the account's own app scans. */
 export interface BeginTelegramLogin {
-  /** `code` or `qr`. */
+  /** `qr`: the account's own app scans a code. `code`: Telegram sends one to the phone. */
   readonly method: "qr" | "code"
-  /** The account's phone, E.164 with a leading +. Required with `code`, unused with `qr`. */
+  /** Required with `code`: E.164 with a leading +. Unused with `qr`. */
   readonly phone?: string | undefined
 }
 
@@ -98,8 +98,8 @@ export interface Workspace {
   /** Null: no active plan, so nothing that a plan allows. */
   readonly plan: Plan | null
   /**
-   * Days after their end until its messages are erased; null for the service's own `retentionDays`
-   * alone. The lower value applies.
+   * Days from the end of a message to its erasure; null for the service's own setting alone. The
+   * lower value applies.
    */
   readonly retentionDays: number | null
   /** Creation time. */
@@ -108,11 +108,11 @@ export interface Workspace {
 
 /** A workspace to create. */
 export interface CreateWorkspace {
-  /** 1 to 100 characters. */
+  /** Not blank. 1 to 100 characters. */
   readonly name: string
-  /** Default: false. */
+  /** A demo workspace cannot use the API with keys. Default: false. */
   readonly demo?: boolean | undefined
-  /** Default: true. */
+  /** Whether version 2 keys work. Default: true. */
   readonly apiV2Enabled?: boolean | undefined
   /** Default: unlimited. Null: no active plan. */
   readonly plan?: Plan | null | undefined
@@ -120,7 +120,7 @@ export interface CreateWorkspace {
 
 /** Changes to a workspace. Omitted fields stay. */
 export interface ChangeWorkspace {
-  /** 1 to 100 characters. */
+  /** Not blank. 1 to 100 characters. */
   readonly name?: string | undefined
   /** A demo workspace cannot use the API with keys. */
   readonly demo?: boolean | undefined
@@ -131,8 +131,8 @@ export interface ChangeWorkspace {
   /** Replaces the whole plan; null removes it. */
   readonly plan?: Plan | null | undefined
   /**
-   * Days after their end until its messages are erased, 1 to 3,650; null for the service's own
-   * `retentionDays` alone. The lower value applies.
+   * Days from the end of a message to its erasure; null for the service's own setting alone. The
+   * lower value applies. 1 to 3,650.
    */
   readonly retentionDays?: number | null | undefined
 }
@@ -141,13 +141,13 @@ export interface ChangeWorkspace {
 export interface CreateNumber {
   /** The number's platform. */
   readonly platform: Platform
-  /** E.164 with a leading +. */
+  /** E.164 with a leading +; spaces and dashes are taken out. */
   readonly phone: string
-  /** Display name, at most 100 characters. */
+  /** Display name. At most 100 characters. */
   readonly label?: string | undefined
   /**
-   * Default: `connected`. With live transports the service creates a number as `disconnected`; link it
-   * afterwards.
+   * Default: `connected`; with live transports `disconnected`, which alone is possible there. Link
+   * it afterwards.
    */
   readonly status?: "connected" | "disconnected" | undefined
 }
@@ -204,15 +204,15 @@ export interface CreateKeyV1 {
 export interface CreateKeyV2 {
   /** Always 2. */
   readonly version: 2
-  /** 1 to 50 characters, not blank. */
+  /** Not blank. 1 to 50 characters. */
   readonly name: string
-  /** Default: `live`. */
+  /** A test key validates everything and sends nothing. Default: `live`. */
   readonly mode?: Mode | undefined
-  /** Default: all. */
+  /** What the key may do. Default: all. */
   readonly scopes?: "all" | ReadonlyArray<Scope> | undefined
-  /** The only numbers that the key may use. Null or omitted: all, later ones included. */
+  /** The only numbers that the key may use; null for all, later ones included. */
   readonly numberIds?: ReadonlyArray<number> | null | undefined
-  /** Days until it expires: 30, 90 or 365. Null or omitted: never. */
+  /** 30, 90 or 365 days; null for never. */
   readonly expiresIn?: "30d" | "90d" | "1y" | null | undefined
 }
 
@@ -234,7 +234,7 @@ export interface Key {
   readonly numberIds: ReadonlyArray<number> | null
   /** Null for never. */
   readonly expiresAt: Date | null
-  /** Its last four characters. */
+  /** Last four characters of the key. */
   readonly last4: string
   /** Creation time. */
   readonly createdAt: Date
@@ -248,17 +248,17 @@ export interface Key {
 
 /** A new key. */
 export interface NewKey extends Key {
-  /** The whole text. The service shows it only now. */
+  /** The whole key, shown only here. */
   readonly key: string
 }
 
 /** A name with exactly one of a phone and a Telegram username. */
 export interface CreateContact {
-  /** 1 to 100 characters. */
+  /** Not blank. 1 to 100 characters. */
   readonly name: string
-  /** E.164 with a leading +. */
+  /** E.164 with a leading +; spaces and dashes are taken out. */
   readonly phone?: string | undefined
-  /** `@name`, a `t.me/name` link, or `tg:` and a user id. */
+  /** A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id. */
   readonly username?: string | undefined
 }
 
@@ -272,7 +272,7 @@ export interface Contact {
   readonly name: string
   /** E.164 with a leading +; null when there is a username. */
   readonly phone: string | null
-  /** As saved; null when there is a phone. */
+  /** As it was given; null when there is a phone. */
   readonly username: string | null
   /** Creation time. */
   readonly createdAt: Date
@@ -299,8 +299,8 @@ export interface ChangeNumber {
   /** Omitted limits stay; null removes a limit. */
   readonly pacing?: ChangePacing | undefined
   /**
-   * URL of the connection's proxy (http, https, socks5 …); null for none. The service never shows it
-   * again.
+   * URL of the connection's proxy (http, https, socks5 …); null for none. Never shown again:
+   * answers tell host and port.
    */
   readonly proxyUrl?: string | null | undefined
 }
@@ -343,13 +343,15 @@ export interface NumberConnection {
   readonly id: number
   /** `waiting`: between two connection attempts. */
   readonly state: "connected" | "connecting" | "waiting" | "disconnected"
-  /** Null when it is connected and sends. */
+  /**
+   * Why it is not connected, or sends nothing while connected; null when it is connected and sends.
+   */
   readonly reason: ConnectionReason | null
   /** When that state began. */
   readonly since: Date
-  /** When the remote server (WhatsApp or Telegram) last sent anything; null when it never did. */
+  /** When the remote server last sent anything; null when it never did. */
   readonly lastSeenAt: Date | null
-  /** When its pause ends; null without a pause, and for a pause that lasts until `resume`. */
+  /** When its pause ends; null without a pause, and for one that lasts until it is resumed. */
   readonly pausedUntil: Date | null
   /** Number of reconnects. */
   readonly reconnects: number
@@ -365,7 +367,7 @@ export interface NumberConnection {
 
 /** Duration of a pause. */
 export interface PauseNumber {
-  /** End of the pause, in the future. Null or omitted: until `resume`. */
+  /** When the pause ends by itself, in the future; null: when it is resumed. */
   readonly until?: Moment | null | undefined
 }
 
@@ -381,7 +383,7 @@ export interface LoggedReminderRun extends ReminderRun {
 export interface CallbackDelivery extends Omit<Delivery, "type"> {
   /** The state that it reported. */
   readonly type: MessageEventType | "qr-generated" | "connected" | "disconnected"
-  /** Its URL. */
+  /** Where it was sent; members see it without its query. */
   readonly url: string
 }
 
@@ -461,7 +463,7 @@ export interface OperatedWebhooksApi {
 
 /** Selects an event. */
 export interface RedeliverEvent {
-  /** Id of an event that the service sent to this endpoint. */
+  /** Id of an event that was sent to this endpoint. */
   readonly eventId: string
 }
 
@@ -480,9 +482,9 @@ export interface CallbacksApi {
 
 /** How a store went back in time. */
 export interface StoreRestored {
-  /** Highest id of any kind that the outside knows. Default: 0. */
+  /** Highest id of any kind that is known outside. Default: 0. */
   readonly above?: number | undefined
-  /** True: begin another epoch even when this one has accepted messages. */
+  /** Begin another epoch although this one has accepted messages. */
   readonly again?: boolean | undefined
 }
 
@@ -518,9 +520,9 @@ export interface HeldFilter {
 
 /** Selects held messages and reminders: exactly one of these. */
 export interface SelectHeld {
-  /** Ids of held messages, 1 to 1,000. */
+  /** Held messages; either these or `filter`. 1 to 1,000. */
   readonly ids?: ReadonlyArray<number> | undefined
-  /** A filter for held messages and reminders. */
+  /** Held messages and reminders; `{}` for all. */
   readonly filter?: HeldFilter | undefined
 }
 
@@ -564,11 +566,11 @@ export interface CancelFilter {
 
 /** Selects messages to cancel: exactly one of `ids` and `filter`. */
 export interface SelectWaiting {
-  /** Ids of messages of either mode, 1 to 1,000. */
+  /** Messages of either mode; either these or `filter`. 1 to 1,000. */
   readonly ids?: ReadonlyArray<number> | undefined
-  /** A filter for waiting messages. */
+  /** Waiting messages, the first by id. */
   readonly filter?: CancelFilter | undefined
-  /** Mode of `filter`. Default: `live`. */
+  /** Of `filter`. Default: `live`. */
   readonly mode?: Mode | undefined
 }
 
@@ -576,9 +578,9 @@ export interface SelectWaiting {
 export interface CancelledMessages {
   /** Number of messages that it cancelled. */
   readonly cancelled: number
-  /** Number of messages that were sent, ended or unknown by now, or are still being sent. */
+  /** Sent, ended or unknown by now, or still being sent after 5 seconds. */
   readonly notCancellable: number
-  /** Whether the filter matches more: call again. */
+  /** True when the filter leaves others: ask again. */
   readonly more: boolean
 }
 
@@ -586,15 +588,20 @@ export interface CancelledMessages {
 export interface SetConversations {
   /** Store what is written in groups too. Default: false. */
   readonly groups?: boolean | undefined
-  /** 1 to 365 days that received messages are kept. Default: 30. */
+  /** Days that received messages are kept. 1 to 365. Default: 30. */
   readonly retentionDays?: number | undefined
-  /** When received files are fetched. Default: `on_arrival`. */
+  /**
+   * `on_arrival`: files are fetched at once. `on_demand`: when their link is called. `off`: never.
+   * Default: `on_arrival`.
+   */
   readonly media?: "on_arrival" | "on_demand" | "off" | undefined
   /** A larger file is not fetched. Default: 16 MiB. */
   readonly maxFileBytes?: number | undefined
-  /** Room for all received files together. Default: 5 GiB. */
+  /**
+   * Room for all received files together; not part of the plan's media storage. Default: 5 GiB.
+   */
   readonly maxStorageBytes?: number | undefined
-  /** Whether messages to new people wait while WhatsApp lets the number open no chats. Default: false. */
+  /** Messages to new people wait while WhatsApp lets the number open no chats. Default: false. */
   readonly holdNewChats?: boolean | undefined
 }
 
@@ -612,13 +619,13 @@ export interface ConversationSettings {
   readonly maxStorageBytes: number
   /** Whether messages to new people wait while WhatsApp lets the number open no chats. */
   readonly holdNewChats: boolean
-  /** When conversations were turned on. */
+  /** When they were turned on. */
   readonly since: Date
   /** What is kept of what people wrote. */
   readonly stored: {
     /** Received messages. */
     readonly messages: number
-    /** Bytes of their files. */
+    /** Of received files. */
     readonly bytes: number
     /** When the oldest was received; null when there are none. */
     readonly oldestAt: Date | null

@@ -12,23 +12,24 @@ import type {
 
 /** The schedule of a reminder. */
 export interface ReminderTimes {
-  /** Five fields: minute, hour, day of month, month, day of week, such as `30 9 * * 1-5`. */
+  /** Five fields: minute, hour, day of month, month, day of week. Such as `30 9 * * 1-5`. */
   readonly cron: string
-  /**
-   * IANA name such as `Europe/Berlin`. Default: UTC for a new reminder; a changed one keeps its own.
-   */
+  /** IANA name. Left out it is UTC; in a change of the schedule it stays what it was. */
   readonly timezone?: string | undefined
 }
 
 /** A reminder to create. */
 export interface CreateReminder {
-  /** 1 to 100 characters, not blank. */
+  /** Not blank. 1 to 100 characters. */
   readonly name: string
   /** The recipient; each run looks a contact up. */
   readonly to: Recipient
-  /** Id of a connected number. Null or omitted: any connected one, at each run. */
+  /**
+   * Id of a connected number; null or left out: any connected one, at each run. Required for a key
+   * limited to some numbers.
+   */
   readonly from?: number | null | undefined
-  /** At most 3,000 characters; required of a new one. */
+  /** Required when the reminder is made. At most 3,000 characters. */
   readonly text?: string | undefined
   /** An image or a file; `text` is then its caption. Null: none. */
   readonly media?: MediaReference | null | undefined
@@ -47,11 +48,11 @@ export type ChangeReminder = {
 export interface ReminderRun {
   /** Due time. */
   readonly dueAt: Date
-  /** `missed`: no process ran at the due time, and it was too late to catch up. */
+  /** `missed`: no process ran when it was due, and it was too late to catch up. */
   readonly outcome: "accepted" | "refused" | "missed"
-  /** Id of the accepted message; null without one. */
+  /** The accepted message; null without one. */
   readonly messageId: number | null
-  /** Why the service refused it, as a code of `MessagingError`; null otherwise. */
+  /** Why the run was refused: a code of the error catalogue. */
   readonly code: string | null
 }
 
@@ -111,7 +112,7 @@ export interface Reminder {
   readonly nextRunAt: Date | null
   /** Creation time. */
   readonly createdAt: Date
-  /** Result of the latest run; null before the first. */
+  /** The outcome of the latest run; null before the first. */
   readonly lastRun: LastReminderRun | null
 }
 

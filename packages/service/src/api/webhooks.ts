@@ -29,11 +29,11 @@ export type DeliveryError =
 
 /** An endpoint to create. */
 export interface CreateWebhook {
-  /** Public https:// address of at most 500 characters. */
+  /** Public `https://` address. At most 500 characters. */
   readonly url: string
-  /** Event types to deliver. Default: the four of `MessageEventType`. */
+  /** Event types to deliver. Default: the four of messages. The others need conversations. */
   readonly events?: ReadonlyArray<EventType> | undefined
-  /** A note, at most 100 characters. */
+  /** A note. At most 100 characters. */
   readonly description?: string | undefined
 }
 
@@ -41,21 +41,21 @@ export interface CreateWebhook {
 export interface Delivery {
   /** Unique in the log. */
   readonly id: number
-  /** `evt_` and 24 characters; the same at every attempt. */
+  /** `evt_` and 24 characters. The same at every attempt. */
   readonly eventId: string
   /** `ping` is a test. */
   readonly type: EventType | "ping"
-  /** 1 for the first call with the event; each retry adds 1. A redelivery begins at 1 again. */
+  /** From 1; starts again for each redelivery. */
   readonly attempt: number
   /** Time of the call. */
   readonly attemptedAt: Date
   /** HTTP status of the response; null without one. */
   readonly responseStatus: number | null
-  /** Null for a successful call. */
+  /** Null when it was delivered. */
   readonly error: DeliveryError | null
   /** Duration of the call, in milliseconds. */
   readonly durationMillis: number
-  /** When the next retry follows; null without one. */
+  /** When the next attempt comes; null without one. */
   readonly nextAttemptAt: Date | null
 }
 
@@ -77,7 +77,7 @@ export interface Webhook {
   readonly events: ReadonlyArray<EventType>
   /** Last four characters of the signing secret. */
   readonly secretLast4: string
-  /** False for a stopped endpoint, which receives nothing. */
+  /** False for a stopped endpoint. */
   readonly active: boolean
   /** Why it stopped; null while it runs. */
   readonly disabledReason: "delivery_failures" | "key_revoked" | null
@@ -89,7 +89,10 @@ export interface Webhook {
 
 /** A webhook endpoint with its signing secret, which only creation and replacement show. */
 export interface WebhookWithSecret extends Webhook {
-  /** 64 hexadecimal characters; null in the result of a repeat, which hides the secret. */
+  /**
+   * 64 hexadecimal characters that sign deliveries, shown only here. Null in the result of a
+   * repeat.
+   */
   readonly secret: string | null
 }
 
