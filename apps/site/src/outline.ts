@@ -40,6 +40,7 @@ export const outline: ReadonlyArray<Part> = [
       "contract/messages",
       "contract/numbers-and-media",
       "contract/events",
+      "contract/conversations",
       "contract/operator",
       "contract/version-1",
       "glossary",
