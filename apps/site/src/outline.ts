@@ -32,7 +32,7 @@ export const outline: ReadonlyArray<Part> = [
     pages: ["clients", "recipes", "webhooks", "recipes-for-receivers", "migration", "moving"],
   },
   { title: "Test", pages: ["testing"] },
-  { title: "Extend", pages: ["writing-a-transport", "writing-a-store", "rules"] },
+  { title: "Extend", pages: ["writing-a-transport", "writing-a-store", "rules", "races"] },
   {
     title: "Reference",
     pages: [
