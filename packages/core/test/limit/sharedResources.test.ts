@@ -38,7 +38,7 @@ it.effect("docs/security.md lists every shared resource with its bound and share
   Effect.gen(function* () {
     const [, table = ""] = (yield* page).split(/<!-- (?:end of )?shared resources -->/)
     const [head, , ...rows] = parseRows(table)
-    assert.deepStrictEqual(head, ["name in code", "what", "in all", "share", "above it"])
+    assert.deepStrictEqual(head, ["name in code", "what", "in total", "share", "above it"])
     assert.deepStrictEqual(
       rows.map(([name, , whole, share]) => [name, whole, share]),
       Object.entries(sharedLimits).map(([name, resource], at) => [
