@@ -75,7 +75,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       assert.deepStrictEqual([code, stderr], [0, ""])
       for (const line of [
         /^ok +versions +messaging-server \d+\.\d+\.\d+ on Node \d+\./m,
-        /^ok +disk +\d+ MiB free in .*; \S+data does not exist, a start makes it, and /m,
+        /^ok +disk +\d+ MiB free in .*; \S+data does not exist, a start makes it, reserve \d+ MiB$/m,
         /^ok +database +PostgreSQL \d+\.\d+, without tables: a start makes them$/m,
         /^ok +clock +-?\d\.\d s ahead of the database's$/m,
         /^ok +DNS +localhost is \S+$/m,

@@ -254,7 +254,16 @@ const socketPath = ({ root }: Cluster) => join(root, ".s.PGSQL.5432")
 /** A test's clock must not govern how long the server takes. */
 const withRealClock = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
-/** One session as the superuser. */
+/** A session of the superuser. On a busy machine it may open later than the library waits by itself. */
+const openSession = (cluster: Cluster) =>
+  PgConnection.make({
+    path: socketPath(cluster),
+    username: "postgres",
+    database: "postgres",
+    connectTimeout: "1 minute",
+  })
+
+/** Work in one session as the superuser. */
 const withSession = <A>(
   cluster: Cluster,
   use: (
@@ -262,11 +271,7 @@ const withSession = <A>(
   ) => Effect.Effect<A, EmbeddedPostgresError>,
 ) =>
   Effect.gen(function* session() {
-    const connection = yield* PgConnection.make({
-      path: socketPath(cluster),
-      username: "postgres",
-      database: "postgres",
-    })
+    const connection = yield* openSession(cluster)
     return yield* use((text) =>
       Effect.mapBoth(connection.query(text, [], false), {
         onSuccess: ({ rows }) => rows as ReadonlyArray<object>,
@@ -291,7 +296,7 @@ const createDatabase = Effect.fnUntraced(function* createDatabase(
   const connection = { path: socketPath(cluster), username: "postgres", database }
   yield* Effect.scoped(
     Effect.gen(function* create() {
-      const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
+      const maintenance = yield* openSession(cluster)
       const query = (text: string) => maintenance.query(text, [], false)
       yield* query(`create database ${database} template ${template} strategy file_copy`)
       yield* query(`alter database ${database} set search_path = ${searchPath.join(", ")}`)
