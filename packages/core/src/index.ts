@@ -154,7 +154,7 @@ export type {
   SetConversations,
 } from "./model/Conversation.ts"
 export { Conversations } from "./service/Conversations.ts"
-export { makeTick } from "./service/makeTick.ts"
+export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatStore, StoredConversations } from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,

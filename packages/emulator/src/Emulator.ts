@@ -10,7 +10,9 @@ import {
   inventedPhone,
   makeCursors,
   makeLinkProgress,
+  applyEarlyTicks,
   makeTick,
+  tickOnceSent,
   pageFields,
   parsePhone,
   parsed,
@@ -194,6 +196,34 @@ const makeSent = Effect.gen(function* makeSent() {
   })
 })
 
+/** Ticks of phones. Those of messages that have not left yet are applied once they have. */
+const makeTicks = Effect.gen(function* makeTicks() {
+  const store = yield* Store
+  const applyTick = yield* makeTick
+  const idle = yield* Idle
+  const scope = yield* Effect.scope
+  const applyEarly = Effect.provideService(applyEarlyTicks(applyTick), Store, store)
+  return {
+    settled: Effect.andThen(
+      idle.settled,
+      Effect.flatMap(applyEarly, (applied) => (applied === 0 ? Effect.void : idle.settled)),
+    ),
+    tick: Effect.fn("Emulator.tick")(function* tick(id: MessageId | undefined, body: unknown) {
+      const [found] = id === undefined ? [] : yield* store.messages.byIds([id])
+      if (found === undefined) return yield* refuse("message_not_found")
+      const { status } = yield* Effect.fromResult(decodeTick(body))
+      const named = [found.from.id, found.transportId, status] as const
+      const message = yield* applyTick(...named)
+      if (message?.state === "waiting") {
+        // Where the store fails, housekeeping applies it.
+        const later = Effect.ignoreCause(tickOnceSent(applyTick, named, Effect.orDie))
+        yield* Effect.forkIn(later, scope)
+      }
+      return message ?? found
+    }),
+  }
+})
+
 export class Emulator extends Context.Service<
   Emulator,
   {
@@ -221,13 +251,11 @@ export class Emulator extends Context.Service<
   static readonly layer = Layer.effect(
     Emulator,
     Effect.gen(function* makeEmulator() {
-      const { numbers: store, messages, phones } = yield* Store
-      const applyTick = yield* makeTick
-
+      const { numbers: store, phones } = yield* Store
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
-      const idle = yield* Idle
       const moveOn = yield* timeTravel
+      const { settled, tick } = yield* makeTicks
 
       const numberNotFound = refuse("number_not_found", { inPath: true })
       const requireNumber = (id: NumberId | undefined) =>
@@ -268,20 +296,15 @@ export class Emulator extends Context.Service<
           yield* phones.setRegistered(input.phones)
           return input.phones
         }),
-        tick: Effect.fn("Emulator.tick")(function* tick(id, body) {
-          const [found] = id === undefined ? [] : yield* messages.byIds([id])
-          if (found === undefined) return yield* refuse("message_not_found")
-          const { status } = yield* Effect.fromResult(decodeTick(body))
-          const message = yield* applyTick(found.from.id, found.transportId, status)
-          return message ?? found
-        }),
+        tick,
         sent: yield* makeSent,
         advance: Effect.fn("Emulator.advance")(function* advance(body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
           yield* moveOn(Math.round(seconds * 1000))
+          yield* settled
           return yield* Clock.currentTimeMillis
         }),
-        settle: idle.settled,
+        settle: settled,
       })
     }),
   )

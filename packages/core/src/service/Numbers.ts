@@ -665,7 +665,8 @@ export class NumberOperations extends Context.Service<
           const paused = { until: until?.millis ?? null, reason: "paused" } as const
           yield* commitAndWake(
             lanes.pause(found, paused, now, numberEventIds(ids, now)),
-            wakeUp.wake("lanes"),
+            // The pause's end may be reported.
+            Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("pauses")),
           )
           yield* logThrottled("number paused", {
             number: found,

@@ -5,6 +5,8 @@ import type { NumberId, TransportId } from "../model/Ids.ts"
 import { MediaLinks } from "../model/Media.ts"
 import type { Tick } from "../model/Message.ts"
 import { tickEvent } from "../model/MessageChange.ts"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import { sleep } from "../model/Time.ts"
 import { Store } from "../store/Store.ts"
 
 export const makeTick = Effect.gen(function* makeTick() {
@@ -22,4 +24,33 @@ export const makeTick = Effect.gen(function* makeTick() {
       tickEvent(eventId(ids, now), tick, moved, now, link),
     )
   })
+})
+
+/** A tick may precede the write of "sent": retries after these pauses, in real time. */
+const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
+
+/** Applies a tick, and again while its message has not left yet; `stored` runs each try. */
+export const tickOnceSent = Effect.fnUntraced(function* tickOnceSent(
+  applyTick: Effect.Success<typeof makeTick>,
+  [numberId, transportId, tick]: readonly [NumberId, TransportId, Tick],
+  stored: <A>(work: Effect.Effect<A, StoreUnavailable>) => Effect.Effect<A>,
+) {
+  for (const pause of overtakenPauses) {
+    const message = yield* stored(applyTick(numberId, transportId, tick))
+    if (message?.state !== "waiting") return
+    yield* sleep(pause)
+  }
+  yield* stored(applyTick(numberId, transportId, tick))
+})
+
+/** Ticks that one round applies. */
+const earlyTickBatch = 500
+
+/** Applies the ticks that came before their messages had left, and were not tried again since. How many. */
+export const applyEarlyTicks = Effect.fnUntraced(function* applyEarlyTicks(
+  applyTick: Effect.Success<typeof makeTick>,
+) {
+  const early = yield* (yield* Store).messages.earlyTicks(earlyTickBatch)
+  for (const one of early) yield* applyTick(one.numberId, one.transportId, one.tick)
+  return early.length
 })

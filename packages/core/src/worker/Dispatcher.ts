@@ -565,6 +565,10 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     )
     // A campaign may await the room in the number's queue; other processes look by themselves.
     if (wakeUp.poll === null) yield* wakeUp.wake("campaigns")
+    // The end of a pause may be reported.
+    if (settlements.some(({ breaker }) => breaker !== null && breaker.pause !== null)) {
+      yield* wakeUp.wake("pauses")
+    }
     // A waiting message may have expired, or lost its number, while in flight.
     if (settlements.some(({ _tag }) => _tag === "Again")) {
       yield* wakeUp.wake("expiry")

@@ -6,7 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { subscriptionsRetentionMillis } from "../store/SubscriptionStore.ts"
 import { forgetBrowserSessions } from "../service/BrowserSessions.ts"
 import { eventsRetentionMillis } from "../store/WebhookStore.ts"
-import { makeTick } from "../service/makeTick.ts"
+import { applyEarlyTicks, makeTick } from "../service/makeTick.ts"
 import { makeMediaSweep } from "../service/MediaDirectory.ts"
 import { makeErasure, makeOrphaned } from "../service/Workspaces.ts"
 import { checksRetentionMillis } from "../store/NumberCheckStore.ts"
@@ -39,9 +39,6 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
   static readonly layer = Layer.sync(Housekeeping, () => ({ isUnderWay: false }))
 }
 
-/** Ticks that a round applies. */
-const earlyTickBatch = 500
-
 export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const orphaned = yield* makeOrphaned
   const store = yield* Store
@@ -56,12 +53,6 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   } = store
   const sweepMedia = yield* makeMediaSweep
   const applyTick = yield* makeTick
-  const applyEarlyTicks = Effect.flatMap(store.messages.earlyTicks(earlyTickBatch), (early) =>
-    Effect.forEach(early, (one) => applyTick(one.numberId, one.transportId, one.tick), {
-      discard: true,
-    }),
-  )
-
   const forgetSessions = yield* forgetBrowserSessions
   const erase = yield* makeErasure
   const housekeeping = yield* Housekeeping
@@ -74,7 +65,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
     const now = yield* Clock.currentTimeMillis
     const tasks = [
       // The process to which the remote told of them was killed before their message had left.
-      applyEarlyTicks,
+      Effect.provideService(applyEarlyTicks(applyTick), Store, store),
       // First: what is erased still counts.
       Effect.provideService(countFigures, Store, store),
       figures.forgetFigures(now - figuresRetentionMillis),

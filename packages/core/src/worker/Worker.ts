@@ -6,7 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { logFailure } from "../service/logThrottled.ts"
 import { makeFigureCounter } from "../service/WorkspaceFigures.ts"
-import { makeTick } from "../service/makeTick.ts"
+import { makeTick, tickOnceSent } from "../service/makeTick.ts"
 import { Numbers } from "../service/Numbers.ts"
 import { kindsOfWork, sharedWork, WakeUp } from "../store/DueWork.ts"
 import type { AttemptInFlight } from "../store/DueWork.ts"
@@ -14,7 +14,7 @@ import { onWorkClock } from "../service/ClockSkew.ts"
 import { sleep } from "../model/Time.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
-import type { TakeEvent, TransportEvent } from "../store/Transport.ts"
+import type { TakeEvent } from "../store/Transport.ts"
 import { makeCampaignRunner } from "./CampaignRunner.ts"
 import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
 import { makeDispatcher, makeExpirer, makePauseReporter, makeTestModeSender } from "./Dispatcher.ts"
@@ -25,9 +25,6 @@ import { makeNumberChecker } from "./NumberChecker.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
 import { WorkGate } from "../service/Readiness.ts"
 import { Store } from "../store/Store.ts"
-
-/** A tick may precede the write of "sent": retries after these pauses, in real time. */
-const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
 
 /** Pause before a write is retried, in real time. */
 const storedAgainMillis = 250
@@ -47,22 +44,9 @@ const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
   const applyTick = yield* makeTick
   const numbers = yield* Numbers
 
-  const tick = Effect.fnUntraced(function* tick({
-    numberId,
-    status,
-    transportId,
-  }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
-    for (const pause of overtakenPauses) {
-      const message = yield* stored(applyTick(numberId, transportId, status))
-      if (message?.state !== "waiting") return
-      yield* sleep(pause)
-    }
-    yield* stored(applyTick(numberId, transportId, status))
-  })
-
   const take: TakeEvent = (event) =>
     (event._tag === "Tick"
-      ? tick(event)
+      ? tickOnceSent(applyTick, [event.numberId, event.transportId, event.status], stored)
       : stored(numbers.connectionChanged(event.numberId, event.status, event.phone, event.reason))
     ).pipe(Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)))
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { NumberOperations, Numbers } from "../../src/index.ts"
+import { NumberOperations, Numbers, Store } from "../../src/index.ts"
 import type { NumberId, WorkspaceId } from "../../src/index.ts"
 import {
   behave,
@@ -171,6 +171,44 @@ describe("the breaker", () => {
         assert.strictEqual((yield* connection(sender)).pausedUntil, noon + 4 * hour)
       }),
     ),
+  )
+
+  it.effect(
+    "is reported with its end while conversations are on, an operator's and the breaker's",
+    () =>
+      inAService(
+        Effect.gen(function* () {
+          const { chats, webhooks } = yield* Store
+          const sender = yield* aSender()
+          yield* chats.putConversations(sender.workspace, {
+            groups: false,
+            retentionDays: 30,
+            media: "off",
+            maxFileBytes: 1,
+            maxStorageBytes: 0,
+            holdNewChats: false,
+            since: noon,
+          })
+          yield* pause(sender, yield* ahead(minute))
+          yield* pass(minute)
+          yield* behave(sender.number, { send: "fail", errorMessage: "463" })
+          yield* sendBatch(sender.key, 5)
+          yield* settled
+          yield* pass(hour)
+          const reported = yield* webhooks.readEvents(0, 100)
+          assert.deepStrictEqual(
+            reported.flatMap(({ createdAt, type }) =>
+              type.startsWith("number.") ? [[type, createdAt - noon]] : [],
+            ),
+            [
+              ["number.paused", 0],
+              ["number.resumed", minute],
+              ["number.paused", minute],
+              ["number.resumed", minute + hour],
+            ],
+          )
+        }),
+      ),
   )
 
   it.effect("ignores refusals about the recipient, and an operator can end it", () =>

@@ -110,6 +110,20 @@ layer(layerService())("the emulator controls", (it) => {
     }),
   )
 
+  it.effect("POST ticks keeps what comes before the message has left, until it has", () =>
+    Effect.gen(function* () {
+      const { number, token, workspace } = yield* aSender()
+      const connection = `/admin/v1/workspaces/${workspace.id}/numbers/${number.id}`
+      yield* operate({ method: "POST", path: `${connection}/pause`, json: {} })
+      const { id } = yield* send(token)
+      const early = yield* post(`/messages/${id}/ticks`, { status: "delivered" })
+      assert.deepInclude(expectBody<object>(early, 200), { id, status: "queued" })
+      yield* operate({ method: "POST", path: `${connection}/resume` })
+      yield* settle
+      assert.strictEqual((yield* read(token, id)).status, "delivered")
+    }),
+  )
+
   it.effect("GET sent shows what left the phones, newest first, in pages", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender()
