@@ -95,10 +95,14 @@ export const writeProfiles = ({ env }: Machine, profiles: Profiles): void => {
   }
 }
 
+/** Its profile of that name, if any. */
+export const findProfile = ({ profiles }: Profiles, name: string): Profile | undefined =>
+  Object.hasOwn(profiles, name) ? profiles[name] : undefined
+
 /** Its profile of that name. */
-export const profileNamed = ({ profiles }: Profiles, name: string): Profile => {
-  const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+export const profileNamed = (stored: Profiles, name: string): Profile => {
+  const found = findProfile(stored, name)
   if (found !== undefined) return found
-  const names = Object.keys(profiles).join(", ")
+  const names = Object.keys(stored.profiles).join(", ")
   throw usageError(`unknown profile "${name}"; there are ${names === "" ? "none" : names}`)
 }

@@ -203,22 +203,21 @@ const makeTicks = Effect.gen(function* makeTicks() {
   const idle = yield* Idle
   const scope = yield* Effect.scope
   const applyEarly = Effect.provideService(applyEarlyTicks(applyTick), Store, store)
+  /** Applies what may be applied by now, with its events. */
+  const caughtUp = Effect.flatMap(applyEarly, (applied) =>
+    applied === 0 ? Effect.void : idle.settled,
+  )
   return {
-    settled: Effect.andThen(
-      idle.settled,
-      Effect.flatMap(applyEarly, (applied) => (applied === 0 ? Effect.void : idle.settled)),
-    ),
+    caughtUp,
     tick: Effect.fn("Emulator.tick")(function* tick(id: MessageId | undefined, body: unknown) {
       const [found] = id === undefined ? [] : yield* store.messages.byIds([id])
       if (found === undefined) return yield* refuse("message_not_found")
       const { status } = yield* Effect.fromResult(decodeTick(body))
-      const named = [found.from.id, found.transportId, status] as const
-      const message = yield* applyTick(...named)
-      if (message?.state === "waiting") {
-        // Where the store fails, housekeeping applies it.
-        const later = Effect.ignoreCause(tickOnceSent(applyTick, named, Effect.orDie))
-        yield* Effect.forkIn(later, scope)
-      }
+      const tried = applyTick(found.from.id, found.transportId, status)
+      const message = yield* tried
+      // Where the store fails, housekeeping applies it.
+      const later = Effect.ignoreCause(tickOnceSent(message, Effect.orDie(tried)))
+      yield* Effect.forkIn(later, scope)
       return message ?? found
     }),
   }
@@ -255,7 +254,8 @@ export class Emulator extends Context.Service<
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
       const moveOn = yield* timeTravel
-      const { settled, tick } = yield* makeTicks
+      const idle = yield* Idle
+      const { caughtUp, tick } = yield* makeTicks
 
       const numberNotFound = refuse("number_not_found", { inPath: true })
       const requireNumber = (id: NumberId | undefined) =>
@@ -301,10 +301,10 @@ export class Emulator extends Context.Service<
         advance: Effect.fn("Emulator.advance")(function* advance(body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
           yield* moveOn(Math.round(seconds * 1000))
-          yield* settled
+          yield* caughtUp
           return yield* Clock.currentTimeMillis
         }),
-        settle: settled,
+        settle: Effect.andThen(idle.settled, caughtUp),
       })
     }),
   )

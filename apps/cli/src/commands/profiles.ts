@@ -5,7 +5,13 @@ import { command, flag, maybe, once, text } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { readInput } from "../Machine.ts"
-import { getOperatorService, profileNamed, readProfiles, writeProfiles } from "../Profiles.ts"
+import {
+  findProfile,
+  getOperatorService,
+  profileNamed,
+  readProfiles,
+  writeProfiles,
+} from "../Profiles.ts"
 import type { Profile } from "../Profiles.ts"
 
 interface Row extends Profile {
@@ -96,7 +102,7 @@ const setProfile = async (named: string, tools: Tools): Promise<void> => {
   const key = await getSecret(keyFile, "key-file", tools)
   const token = await getSecret(tokenFile, "operator-key-file", tools)
   const stored = readProfiles(machine)
-  const before = Object.hasOwn(stored.profiles, named) ? stored.profiles[named] : undefined
+  const before = findProfile(stored, named)
   const service = common.service ?? before?.service
   if (service === undefined) throw usageError("a new profile needs --service")
   const input = [common.service, common["operator-service"], key, token]
@@ -128,7 +134,7 @@ const getKey = async (tools: Tools): Promise<string> => {
 const login = async (named: string, tools: Tools): Promise<void> => {
   const { common, machine, output } = tools
   const stored = readProfiles(machine)
-  const before = Object.hasOwn(stored.profiles, named) ? stored.profiles[named] : undefined
+  const before = findProfile(stored, named)
   const service = common.service ?? before?.service ?? tools.service()
   const key = (await getKey(tools)).trim()
   if (key === "") throw usageError("the key is empty")

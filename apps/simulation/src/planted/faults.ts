@@ -891,6 +891,6 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a tick that comes before the message is sent is dropped",
     within: 400,
-    edits: [edit("core/src/service/makeTick.ts", 'message?.state !== "waiting"', "true")],
+    edits: [edit("core/src/service/makeTick.ts", 'latest?.state !== "waiting"', "true")],
   },
 ]

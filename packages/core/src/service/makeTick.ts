@@ -3,9 +3,8 @@ import { Clock, Effect } from "effect"
 import { eventId, Ids } from "../model/Ids.ts"
 import type { NumberId, TransportId } from "../model/Ids.ts"
 import { MediaLinks } from "../model/Media.ts"
-import type { Tick } from "../model/Message.ts"
+import type { Message, Tick } from "../model/Message.ts"
 import { tickEvent } from "../model/MessageChange.ts"
-import type { StoreUnavailable } from "../model/Refusal.ts"
 import { sleep } from "../model/Time.ts"
 import { Store } from "../store/Store.ts"
 
@@ -29,18 +28,17 @@ export const makeTick = Effect.gen(function* makeTick() {
 /** A tick may precede the write of "sent": retries after these pauses, in real time. */
 const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
 
-/** Applies a tick, and again while its message has not left yet; `stored` runs each try. */
+/** Applies a tick again while its message has not left yet. `message`: as the first try left it. */
 export const tickOnceSent = Effect.fnUntraced(function* tickOnceSent(
-  applyTick: Effect.Success<typeof makeTick>,
-  [numberId, transportId, tick]: readonly [NumberId, TransportId, Tick],
-  stored: <A>(work: Effect.Effect<A, StoreUnavailable>) => Effect.Effect<A>,
+  message: Message | null,
+  again: Effect.Effect<Message | null>,
 ) {
+  let latest = message
   for (const pause of overtakenPauses) {
-    const message = yield* stored(applyTick(numberId, transportId, tick))
-    if (message?.state !== "waiting") return
+    if (latest?.state !== "waiting") return
     yield* sleep(pause)
+    latest = yield* again
   }
-  yield* stored(applyTick(numberId, transportId, tick))
 })
 
 /** Ticks that one round applies. */

@@ -14,7 +14,7 @@ import { onWorkClock } from "../service/ClockSkew.ts"
 import { sleep } from "../model/Time.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
-import type { TakeEvent } from "../store/Transport.ts"
+import type { TakeEvent, TransportEvent } from "../store/Transport.ts"
 import { makeCampaignRunner } from "./CampaignRunner.ts"
 import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
 import { makeDispatcher, makeExpirer, makePauseReporter, makeTestModeSender } from "./Dispatcher.ts"
@@ -44,9 +44,14 @@ const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
   const applyTick = yield* makeTick
   const numbers = yield* Numbers
 
+  const tick = (event: Extract<TransportEvent, { readonly _tag: "Tick" }>) => {
+    const tried = stored(applyTick(event.numberId, event.transportId, event.status))
+    return Effect.flatMap(tried, (message) => tickOnceSent(message, tried))
+  }
+
   const take: TakeEvent = (event) =>
     (event._tag === "Tick"
-      ? tickOnceSent(applyTick, [event.numberId, event.transportId, event.status], stored)
+      ? tick(event)
       : stored(numbers.connectionChanged(event.numberId, event.status, event.phone, event.reason))
     ).pipe(Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)))
 
