@@ -22,12 +22,12 @@ const getLines = (file: string) => Effect.map(read(file), (text) => text.split("
 const secret = "5e".repeat(32)
 
 const substituted = (value: string): string =>
-  value.replaceAll(
-    /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}/g,
-    (_, _name, otherwise?: string) => otherwise ?? secret,
+  value.replaceAll(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}/g, (_, name, otherwise?: string) =>
+    name === "PUBLIC_URL" ? "https://messages.example.com" : (otherwise ?? secret),
   )
 
 const production = "compose.production.yaml"
+const standbyElsewhere = "compose.standby.yaml"
 
 /** The variables of a service in one of the files. */
 const getEnvironment = (service: string, file = production) =>
@@ -83,7 +83,7 @@ describe("compose.yaml", () => {
     }),
   )
 
-  for (const file of ["compose.yaml", production]) {
+  for (const file of ["compose.yaml", production, standbyElsewhere]) {
     it.effect(
       `mounts existing files and its own volumes, and waits for its own services: ${file}`,
       () =>
@@ -128,12 +128,38 @@ describe("compose.production.yaml", () => {
     }),
   )
 
+  it.effect("bounds the memory and the logs of every service", () =>
+    Effect.gen(function* () {
+      const text = yield* read(production)
+      for (const service of namesUnder(text, "services")) {
+        assert.match(getService(text, service), /\n {4}mem_limit: \d+[mg]\n/, service)
+        assert.include(getService(text, service), "\n    logging: *logging\n", service)
+      }
+    }),
+  )
+
+  it.effect("runs the standby elsewhere as beside its primary, but for the address", () =>
+    Effect.gen(function* () {
+      const of = (file: string) =>
+        Effect.map(getEnvironment("standby", file), (all) => all["PRIMARY"])
+      const [here, elsewhere] = [yield* of(production), yield* of(standbyElsewhere)]
+      assert.strictEqual(here?.replace("host=database", `host=${secret}`), elsewhere)
+    }),
+  )
+
   it.effect("needs exactly the variables that the page's commands write to `.env`", () =>
     Effect.gen(function* () {
-      const [, written = ""] =
-        /^for name in ([A-Z_ ]+); do /m.exec(yield* read("docs/live.md")) ?? []
+      const page = yield* read("docs/live.md")
+      const [, drawn = ""] = /^for name in ([A-Z_ ]+); do /m.exec(page) ?? []
+      const named = Array.from(
+        page.matchAll(/^echo "?([A-Z_]+)=\S+ >> \.env$/gm),
+        ([, name]) => name,
+      )
       const needed = (yield* read(production)).matchAll(/\$\{(\w+)(?::\?[^}]*)?\}/g)
-      assert.sameMembers(written.split(" "), [...new Set(Array.from(needed, ([, name]) => name))])
+      assert.sameMembers(
+        [...drawn.split(" "), ...named],
+        [...new Set(Array.from(needed, ([, name]) => name))],
+      )
     }),
   )
 
@@ -215,6 +241,16 @@ describe("messaging-server.service", () => {
       const [, inFile = ""] = /^# ([A-Z_, ]+): readable/m.exec(text) ?? []
       for (const name of [...set, ...inFile.split(", ")]) assert.isTrue(names.has(name), name)
     }),
+  )
+
+  it.effect(
+    "finds Node where packages and its own installers put it, and has a bound of memory",
+    () =>
+      Effect.gen(function* () {
+        const text = yield* unit
+        assert.match(text, /\nExecSearchPath=\/usr\/local\/bin:\/usr\/bin:/)
+        assert.match(text, /\nMemoryMax=\d+G\n/)
+      }),
   )
 
   it.effect("keeps files where the service may write, and never gives up starting", () =>
