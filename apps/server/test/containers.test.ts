@@ -138,7 +138,7 @@ describe("compose.production.yaml", () => {
     }),
   )
 
-  it.effect("runs the standby elsewhere as beside its primary, but for the address", () =>
+  it.effect("runs the standby elsewhere as here, but for the address", () =>
     Effect.gen(function* () {
       const of = (file: string) =>
         Effect.map(getEnvironment("standby", file), (all) => all["PRIMARY"])
