@@ -347,7 +347,7 @@ export type {
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
-  BrokenGuard,
+  FailedGuard,
   NewMessage,
   NumberFacts,
 } from "./model/accept.ts"
@@ -584,14 +584,14 @@ export {
   nextDueAfter,
   roomIn,
   stoppedUntil,
-  noAftermath,
+  unchangedLane,
   turnSize,
 } from "./model/Lane.ts"
 export type { LaneQueue } from "./model/Lane.ts"
 export type {
   LaneChange,
   LaneDue,
-  Aftermath,
+  LaneUpdate,
   ClaimQuery,
   ClaimedMessage,
   LaneControl,
@@ -773,7 +773,7 @@ export type {
   KeyStanding,
   IdempotencyCode,
 } from "./model/Idempotency.ts"
-export type { Repeatable } from "./service/makeIdempotent.ts"
+export type { IdempotentResult } from "./service/makeIdempotent.ts"
 
 export { makeCursors, getPage, PageInput, pageFields, queryDecoder, queryId } from "./model/Page.ts"
 export type { CursorPage, PageOf, PageQuery, ListPage } from "./model/Page.ts"

@@ -6,7 +6,7 @@
 import type {
   CursorPage,
   Refusal,
-  Repeatable,
+  IdempotentResult,
   SpooledContent,
   StoreUnavailable,
   Upload,
@@ -181,9 +181,9 @@ export const pageJson = <A, B>(
 
 /** The answer of an idempotent operation, converted by `toJson`. */
 export const answerJson = <A, B>(
-  { answer, replayed }: Repeatable<A>,
+  { answer, replayed }: IdempotentResult<A>,
   toJson: (made: A) => B,
-): Repeatable<B> => ({ answer: toJson(answer), replayed })
+): IdempotentResult<B> => ({ answer: toJson(answer), replayed })
 
 /** An operation without its method and path, which `routeV2` and `operatorRoute` add. */
 export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top> extends Omit<

@@ -8,7 +8,7 @@ import type {
   Ids,
   Refusal,
   RejectingBulkhead,
-  Repeatable,
+  IdempotentResult,
   StoreUnavailable,
   WorkspaceId,
 } from "@messaging-service/core"
@@ -101,7 +101,7 @@ export const htmlType = "text/html; charset=utf-8"
 /** The answer; one that repeats an earlier answer says so in its headers. */
 export const repeatedAnswer = <A>(
   { answerHeaders }: IncomingRequest,
-  { answer, replayed }: Repeatable<A>,
+  { answer, replayed }: IdempotentResult<A>,
 ): A => {
   if (replayed) answerHeaders["idempotent-replayed"] = "true"
   return answer

@@ -15,7 +15,7 @@ import type {
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
-  BrokenGuard,
+  FailedGuard,
   CallerScope,
   Contact,
   ContactId,
@@ -137,7 +137,7 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
 }
 
 /** The first broken guard, in the order of reporting. */
-export const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
+export const brokenGuard = (tables: Tables, acceptance: Acceptance): FailedGuard | null => {
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
   if (isLost(tables, idempotency)) return "idempotency"
   const owner = tables.workspaces.get(workspaceId)

@@ -7,7 +7,7 @@ import type {
   Acceptance,
   AcceptanceFacts,
   AcceptanceQuery,
-  BrokenGuard,
+  FailedGuard,
   CallerScope,
   FoundMessage,
   Message,
@@ -27,7 +27,7 @@ import type { Lane, MessageRow } from "./tables.ts"
 
 /** The commit of a transaction whose send no longer holds; nothing of it exists. */
 export class CommitRefused extends Data.TaggedError("CommitRefused")<{
-  readonly guard: BrokenGuard
+  readonly guard: FailedGuard
 }> {}
 
 /** An acceptance that waits for the end of its transaction. */

@@ -1,5 +1,5 @@
 /** Claiming while many messages are overdue on numbers that are logged out, against without them. */
-import { dailyQuota, noAftermath, Store } from "@messaging-service/core"
+import { dailyQuota, unchangedLane, Store } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
@@ -72,7 +72,7 @@ const timedClaim = Effect.fnUntraced(function* timedClaim({ firstConnected, queu
       _tag: "Again",
       numberId: number.id,
       lease,
-      ...noAftermath,
+      ...unchangedLane,
       messageId: message.id,
       unfinished: null,
     })),
@@ -104,7 +104,14 @@ export const stuckRow: Row = {
         candidate(without, sizes.calls, yield* prepared(setup, 0)),
         candidate(stuck, sizes.calls, yield* prepared(setup, sizes.stuck)),
       ],
-      ratios: [{ name: `${stuck} / without`, of: stuck, by: without, limit: { atMost: 1.3 } }],
+      ratios: [
+        {
+          name: `${stuck} / without`,
+          of: stuck,
+          by: without,
+          limit: { atMost: 1.3 },
+        },
+      ],
       notes: [
         `the median call of each run, for ${limit} lanes, through the store; settled between calls`,
         `${sizes.waiting.toLocaleString("en")} messages wait on ${connected.toLocaleString("en")} ` +

@@ -360,8 +360,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        "const aftermath = toAftermath(attempts, claimed, outcome, now)",
-        "const aftermath = toAftermath(attempts, claimed, outcome, started)",
+        "const laneUpdate = toLaneUpdate(attempts, claimed, outcome, now)",
+        "const laneUpdate = toLaneUpdate(attempts, claimed, outcome, started)",
       ),
     ],
   },

@@ -363,7 +363,7 @@ export type UnfinishedAttempt =
   | "interrupted"
 
 /** What an attempt changes in its lane, whatever happened to the message. */
-export interface Aftermath {
+export interface LaneUpdate {
   /** Nothing leaves the lane earlier; null: no wait. */
   readonly notBefore: number | null
   /** The number's consecutive failures and the pause they cause; null when unchanged. */
@@ -388,7 +388,7 @@ interface RoomRest {
   readonly inARow: number
 }
 
-export const noAftermath: Aftermath = {
+export const unchangedLane: LaneUpdate = {
   notBefore: null,
   breaker: null,
   noRoom: null,
@@ -405,7 +405,7 @@ export const roomRestAfter = (inARow: number, now: number): RoomRest => ({
   inARow,
 })
 
-export type Settlement = Aftermath & {
+export type Settlement = LaneUpdate & {
   readonly numberId: NumberId
   readonly lease: number
 } & (

@@ -20,7 +20,7 @@ import type {
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
-  BrokenGuard,
+  FailedGuard,
   NumberFacts,
 } from "./accept.ts"
 import { TextInput, toMediaReference } from "./SendRequest.ts"
@@ -186,7 +186,7 @@ export interface DueReminder extends ReminderToRun {
  */
 export type RunCommit =
   | (Extract<AcceptanceOutcome, { readonly _tag: "Accepted" }> & { readonly runId: number })
-  | { readonly _tag: "Broken"; readonly guard: BrokenGuard | "reminder" }
+  | { readonly _tag: "Broken"; readonly guard: FailedGuard | "reminder" }
   | { readonly _tag: "HeldUp" }
 
 /** `reminder`: as for `RunCommit`. */

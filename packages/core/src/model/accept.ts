@@ -86,11 +86,11 @@ export interface Acceptance {
 }
 
 /** The precondition that failed; nothing was written. */
-export type BrokenGuard = "contact" | "allowance" | "quota" | "number" | "idempotency"
+export type FailedGuard = "contact" | "allowance" | "quota" | "number" | "idempotency"
 
 export type AcceptanceOutcome =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
-  | { readonly _tag: "Broken"; readonly guard: BrokenGuard }
+  | { readonly _tag: "Broken"; readonly guard: FailedGuard }
 
 type NumberChoiceCode =
   | "validation_failed"
@@ -100,7 +100,7 @@ type NumberChoiceCode =
   | "username_needs_telegram"
 
 /** Refusals of a request without regard to allowance and quota. */
-type SoundCode =
+type ValidationCode =
   | NumberChoiceCode
   | "time_in_past"
   | "contact_not_found"
@@ -112,7 +112,7 @@ type SoundCode =
 const longestTelegramCaption = 1024
 
 /** What an acceptance can be refused with. */
-export type AcceptCode = SoundCode | "no_credits" | "number_daily_cap_reached"
+export type AcceptCode = ValidationCode | "no_credits" | "number_daily_cap_reached"
 
 /** What an acceptance adds to a number's 24-hour window. */
 export const plannedQuota = (
@@ -298,17 +298,17 @@ export interface AcceptContext {
   readonly quotaLimit: QuotaLimit
 }
 
-/** A valid request; only room is left to check. */
-interface Sound {
+/** A valid request with its number and recipients; only allowance and quota are left to check. */
+interface ResolvedRequest {
   readonly number: NumberFacts
   readonly recipients: ReadonlyArray<Recipient>
 }
 
-const findSound = (
+const validateRequest = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-): Result.Result<Sound, Refusal<SoundCode>> => {
+): Result.Result<ResolvedRequest, Refusal<ValidationCode>> => {
   const { now, sender } = context
   const past = pastTime(request, now)
   if (past !== undefined) return Result.fail(past)
@@ -340,7 +340,7 @@ const toAcceptance = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-  { number: { number: from }, recipients }: Sound,
+  { number: { number: from }, recipients }: ResolvedRequest,
 ): Acceptance => {
   const { ids, now, quotaLimit, sender } = context
   const { mode, workspaceId } = sender
@@ -392,14 +392,14 @@ export const decideAcceptance = (
   context: AcceptContext,
 ): Result.Result<Acceptance, Refusal<AcceptCode>> =>
   Result.flatMap(
-    findSound(request, facts, context),
-    (sound): Result.Result<Acceptance, Refusal<AcceptCode>> => {
+    validateRequest(request, facts, context),
+    (resolved): Result.Result<Acceptance, Refusal<AcceptCode>> => {
       if (!coversMessages(facts.plan, request.recipients.length)) {
         return Result.fail(refuse("no_credits"))
       }
-      const over = overQuota(sound.number, request, context)
+      const over = overQuota(resolved.number, request, context)
       return over === undefined
-        ? Result.succeed(toAcceptance(request, facts, context, sound))
+        ? Result.succeed(toAcceptance(request, facts, context, resolved))
         : Result.fail(over)
     },
   )
@@ -412,9 +412,9 @@ export const decideRefused = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-): Result.Result<Acceptance, Refusal<SoundCode>> =>
-  Result.map(findSound(request, facts, context), (sound) => ({
-    ...toAcceptance(request, facts, context, sound),
+): Result.Result<Acceptance, Refusal<ValidationCode>> =>
+  Result.map(validateRequest(request, facts, context), (resolved) => ({
+    ...toAcceptance(request, facts, context, resolved),
     allowance: 0,
     quota: null,
   }))

@@ -16,7 +16,7 @@ import type { CampaignId, NumberId, WorkspaceId } from "../model/Ids.ts"
 import type { CursorPage, ListPage } from "../model/Page.ts"
 import type { Code, Failure, StoreUnavailable } from "../model/Refusal.ts"
 import type { Mode, Role } from "../model/Workspace.ts"
-import type { Repeatable } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 
 /** Why no row is taken on now, in the order of the answer (campaigns: 2). */
 export const campaignWaitReasons = [
@@ -111,7 +111,7 @@ export class Campaigns extends Context.Service<
     /** POST …/campaigns: a draft. `command` is a CampaignInput (`CampaignBody`), in camelCase. */
     create(
       ...args: readonly [...of: Of, command: unknown, idempotency: IdempotencyKey | null]
-    ): Failing<Repeatable<CampaignView>>
+    ): Failing<IdempotentResult<CampaignView>>
     /** GET …/campaigns: newest first. */
     list(...args: readonly [...of: Of, query: ListCampaigns]): Failing<CursorPage<CampaignView>>
     get(...args: readonly [...of: Of, id: CampaignId | undefined]): Failing<CampaignView>
@@ -129,7 +129,7 @@ export class Campaigns extends Context.Service<
         command: unknown,
         idempotency: IdempotencyKey | null,
       ]
-    ): Failing<Repeatable<RowsAdded>>
+    ): Failing<IdempotentResult<RowsAdded>>
     /** POST …/rows with a file: taken whole or not at all. */
     uploadRows(
       ...args: readonly [
@@ -138,7 +138,7 @@ export class Campaigns extends Context.Service<
         upload: RowsUpload,
         idempotency: IdempotencyKey | null,
       ]
-    ): Failing<Repeatable<RowsAdded>>
+    ): Failing<IdempotentResult<RowsAdded>>
     /** DELETE …/rows: how many rows a draft had. */
     clearRows(...args: readonly [...of: Of, id: CampaignId | undefined]): Failing<number>
     /** GET …/rows: in the order of `row`. */

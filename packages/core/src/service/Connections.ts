@@ -16,7 +16,7 @@ import { Secrets, sameSecret, sign } from "../model/Secrets.ts"
 import { described, IdInput, inputDecoder, PublicUrl } from "../model/Input.ts"
 import type { CommandOf } from "../model/Input.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
-import type { Repeatable } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 import type {
   IdempotencyCode,
   FirstAnswer,
@@ -353,7 +353,7 @@ export class Connections extends Context.Service<
       idempotency: IdempotencyKey | null,
       callbackUrl?: string | null,
     ): Effect.Effect<
-      Repeatable<PublicNumber>,
+      IdempotentResult<PublicNumber>,
       Failure<
         | "invalid_callback_url"
         | "api_key_revoked"

@@ -16,7 +16,7 @@ import { makeBulkhead, sharedLimits } from "../model/Bulkhead.ts"
 import { answerRetentionMillis } from "../model/Idempotency.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model/Idempotency.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
-import type { Repeatable } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 import { makeCursors, pageFields, queryDecoder } from "../model/Page.ts"
 import type { CursorPage, ListPage } from "../model/Page.ts"
 import { sleep } from "../model/Time.ts"
@@ -138,7 +138,7 @@ export class MediaDirectory extends Context.Service<
       upload: Upload,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<
-      Repeatable<MediaFile>,
+      IdempotentResult<MediaFile>,
       Failure<
         | "media_not_found"
         | AuthorizationCode

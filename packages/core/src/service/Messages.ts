@@ -468,10 +468,10 @@ const accept = Effect.fnUntraced(function* accept(
 })
 
 /**
- * Test sends with a key wait for their workspace's turn. The embedding program's own do not:
- * one may be part of an open transaction that others wait for, a deadlock.
+ * Limits a workspace's concurrent test sends. The embedding program's own have no limit: one may be
+ * part of an open transaction that others wait for, a deadlock.
  */
-const sequentially = (
+const withTestSendPermit = (
   { testBatches, testSends }: Sending,
   { key, mode, workspaceId }: Authorized,
   request: SendRequest,
@@ -493,7 +493,7 @@ const send = <C extends Code>(
     const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
     const work = commit(sending, caller, request, requested, terms)
     // A closed gate decides nothing and claims no key.
-    return Effect.andThen(sending.gate.pass, sequentially(sending, caller, request, work))
+    return Effect.andThen(sending.gate.pass, withTestSendPermit(sending, caller, request, work))
   })
 
 const commit = (

@@ -10,7 +10,7 @@ import type { SendingNumber } from "../model/SendingNumber.ts"
 import { WakeUp } from "../store/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../model/Recipient.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
-import type { Repeatable } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model/Idempotency.ts"
 import { described, inputDecoder, optionalNameUpTo, parsed } from "../model/Input.ts"
 import type { CommandOf } from "../model/Input.ts"
@@ -139,7 +139,7 @@ export class NumberChecks extends Context.Service<
       command: CheckNumbers,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<
-      Repeatable<NumberCheck>,
+      IdempotentResult<NumberCheck>,
       Failure<
         | "number_check_not_found"
         | AuthorizationCode

@@ -10,14 +10,14 @@ import type { ReminderId, WorkspaceId } from "../model/Ids.ts"
 import { authorize, Caller, toScope } from "../model/Auth.ts"
 import type { AuthorizationCode, Authorized } from "../model/Auth.ts"
 import { makeAcceptor } from "./Messages.ts"
-import type { BrokenGuard } from "../model/accept.ts"
+import type { FailedGuard } from "../model/accept.ts"
 import type { MessageStore } from "../store/MessageStore.ts"
 import { commitAndWake, WakeUp } from "../store/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../model/Page.ts"
 import type { CursorPage, ListPage } from "../model/Page.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model/Idempotency.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
-import type { Repeatable } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 import type { Role, Workspace } from "../model/Workspace.ts"
 import { Workspaces } from "./Workspaces.ts"
 import { previewRuns } from "../model/Cron.ts"
@@ -140,7 +140,7 @@ const change = Effect.fnUntraced(function* change(
 const claimLost = refuse("idempotency_in_progress", { retryAfter: 1 })
 
 /** The run, or what kept it from being written. */
-type RunAttempt = LoggedRun | BrokenGuard | "reminder" | "heldUp"
+type RunAttempt = LoggedRun | FailedGuard | "reminder" | "heldUp"
 
 /** Decides and commits a run at once. */
 const tryRun = Effect.fnUntraced(function* tryRun(
@@ -216,7 +216,7 @@ export class Reminders extends Context.Service<
       command: CreateReminder,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<
-      Repeatable<Reminder>,
+      IdempotentResult<Reminder>,
       Failure<"reminder_not_found" | AuthorizationCode | IdempotencyCode | ReminderCode>
     >
     /** GET /reminders: newest first. */
@@ -282,7 +282,7 @@ export class Reminders extends Context.Service<
       id: ReminderId | undefined,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<
-      Repeatable<LoggedRun>,
+      IdempotentResult<LoggedRun>,
       Failure<WorkspaceCode | IdempotencyCode | "reminder_not_found" | "service_unavailable">
     >
   }

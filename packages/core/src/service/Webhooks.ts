@@ -37,7 +37,7 @@ import { boundMillis, ceilingMillis } from "../model/Time.ts"
 import type { Moment } from "../model/Time.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model/Idempotency.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
-import type { Repeatable } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 import type { Role } from "../model/Workspace.ts"
 import { makeConversationCheck } from "./Conversations.ts"
 import { Workspaces } from "./Workspaces.ts"
@@ -203,7 +203,7 @@ export class Webhooks extends Context.Service<
       command: CreateWebhook,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<
-      Repeatable<WebhookEndpoint | EndpointWithSecret>,
+      IdempotentResult<WebhookEndpoint | EndpointWithSecret>,
       Failure<
         | "webhook_not_found"
         | "api_key_revoked"

@@ -13,8 +13,8 @@ import type {
 } from "../model/Idempotency.ts"
 import { Store } from "../store/Store.ts"
 
-/** The answer of an idempotent operation that is not a send. */
-export interface Repeatable<A> {
+/** An answer, and whether it was replayed. */
+export interface IdempotentResult<A> {
   readonly answer: A
   /** Whether it repeats the first answer of the same `Idempotency-Key`. */
   readonly replayed: boolean
@@ -40,7 +40,10 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
           firstAnswer: FirstAnswer | undefined,
         ) => Effect.Effect<B, F>
       },
-    ): Effect.fn.Return<Repeatable<A | B>, E | F | Refusal<IdempotencyCode> | StoreUnavailable> {
+    ): Effect.fn.Return<
+      IdempotentResult<A | B>,
+      E | F | Refusal<IdempotencyCode> | StoreUnavailable
+    > {
       const { again, work } = operation
       if (requested === null) return { answer: yield* work(null), replayed: false }
       const claim = { ...requested, keyId: toClaimant(caller), token: ids.hex(16) }

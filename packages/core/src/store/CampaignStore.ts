@@ -4,7 +4,7 @@
  * campaign's revision and by the rows that it takes.
  */
 import type { Effect } from "effect"
-import type { Acceptance, BrokenGuard } from "../model/accept.ts"
+import type { Acceptance, FailedGuard } from "../model/accept.ts"
 import type {
   Campaign,
   CampaignRow,
@@ -187,7 +187,7 @@ export interface CampaignTake {
 /** When another transaction blocks it, nothing is written, and the campaign stays due. */
 export type CampaignTaken =
   | { readonly _tag: "Taken"; readonly ids: ReadonlyArray<MessageId> }
-  | { readonly _tag: "Broken"; readonly guard: BrokenGuard | "campaign" | "rows" | "queue" }
+  | { readonly _tag: "Broken"; readonly guard: FailedGuard | "campaign" | "rows" | "queue" }
   | { readonly _tag: "HeldUp" }
 
 export interface CampaignFigures {

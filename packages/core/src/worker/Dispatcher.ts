@@ -43,12 +43,12 @@ import type { Work } from "../store/DueWork.ts"
 import {
   laneLeaseMillis,
   isOutcomeUnknown,
-  noAftermath,
+  unchangedLane,
   roomRestAfter,
   stoppedUntil,
 } from "../model/Lane.ts"
 import type {
-  Aftermath,
+  LaneUpdate,
   ClaimedMessage,
   NextOfTurn,
   Settlement,
@@ -332,18 +332,18 @@ const settlement = (
   claimed: ClaimedMessage,
   ending: Ending,
   now: number,
-  aftermath = noAftermath,
+  laneUpdate = unchangedLane,
   mediaType: MediaType | null = null,
 ): Settlement => {
   const { lease, number } = claimed
   const message = withMediaType(claimed.message, mediaType)
   const change = endMessage(message, ending, eventId(ids, now), now, link)
-  if (change === undefined) return again(claimed, aftermath, null)
+  if (change === undefined) return again(claimed, laneUpdate, null)
   return {
     _tag: "Ended",
     numberId: number.id,
     lease,
-    ...aftermath,
+    ...laneUpdate,
     change,
   }
 }
@@ -366,13 +366,13 @@ const marked = (
 
 const again = (
   { lease, message, number }: ClaimedMessage,
-  aftermath: Aftermath,
+  laneUpdate: LaneUpdate,
   unfinished: UnfinishedAttempt | null,
 ): Settlement => ({
   _tag: "Again",
   numberId: number.id,
   lease,
-  ...aftermath,
+  ...laneUpdate,
   messageId: message.id,
   unfinished,
 })
@@ -381,12 +381,12 @@ const again = (
  * What the attempt changes in the lane: the remote's requested wait, else the pacing rest; and
  * the failures.
  */
-const toAftermath = (
+const toLaneUpdate = (
   { ids }: Attempts,
   { noRoomInARow, pacing, strikes }: ClaimedMessage,
   outcome: AttemptOutcome,
   now: number,
-): Aftermath => {
+): LaneUpdate => {
   const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawPauseMillis(pacing, ids)
   const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
   const breaker = failuresAfter(strikes, outcome, now)
@@ -489,7 +489,7 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
     yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
   }
   const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
-  const aftermath = toAftermath(attempts, claimed, outcome, now)
+  const laneUpdate = toLaneUpdate(attempts, claimed, outcome, now)
   if (verdict._tag === "End") {
     const shown = yield* marked(attempts, claimed, verdict.ending)
     return settlement(
@@ -497,12 +497,12 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
       shown,
       verdict.ending,
       now,
-      { ...aftermath, noRoom: null },
+      { ...laneUpdate, noRoom: null },
       mediaType,
     )
   }
-  const notBefore = verdict.notBefore ?? aftermath.notBefore
-  return again(claimed, { ...aftermath, notBefore }, verdict.unfinished)
+  const notBefore = verdict.notBefore ?? laneUpdate.notBefore
+  return again(claimed, { ...laneUpdate, notBefore }, verdict.unfinished)
 })
 
 const makeAttempts = Effect.gen(function* makeAttempts() {
@@ -612,7 +612,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       for (const each of claimed) {
         if (!renewed.has(each.number.id)) continue
         if (yield* mayStillSend(attempts, each)) left.push(each)
-        else stopped.push(again(each, noAftermath, null))
+        else stopped.push(again(each, unchangedLane, null))
       }
       if (stopped.length > 0) yield* settle(stopped, [])
       return left

@@ -9,7 +9,7 @@ import { Clock, Effect, Result } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { NumberId, ReminderId } from "../model/Ids.ts"
 import { makeAcceptor } from "../service/Messages.ts"
-import type { BrokenGuard } from "../model/accept.ts"
+import type { FailedGuard } from "../model/accept.ts"
 import { WakeUp } from "../store/DueWork.ts"
 import { decideRun } from "../service/decideRun.ts"
 import { planRun } from "../model/Reminder.ts"
@@ -28,7 +28,7 @@ const atOnce = 8
 const attempts = 5
 
 /** What remains of a run: decide again, or wait for another transaction; null for nothing. */
-type Left = BrokenGuard | "blockedByLock" | null
+type Left = FailedGuard | "blockedByLock" | null
 
 interface Runner {
   readonly store: ReminderStore

@@ -11,7 +11,7 @@ import { layerCountedStore } from "../../src/service/Settlements.ts"
 import { Readiness, WorkGate } from "../../src/service/Readiness.ts"
 import { startCounting } from "../../src/store/Metrics.ts"
 import type { DeliveryResult } from "../../src/store/WebhookStore.ts"
-import { noAftermath } from "../../src/model/Lane.ts"
+import { unchangedLane } from "../../src/model/Lane.ts"
 import type { Settlement } from "../../src/model/Lane.ts"
 import type { ReminderRun, RunCommit } from "../../src/model/Reminder.ts"
 import type { Mode } from "../../src/model/Workspace.ts"
@@ -29,7 +29,7 @@ const ended = (id: number, state: MessageState): Settlement => ({
   _tag: "Ended",
   numberId: 7 as NumberId,
   lease: 1,
-  ...noAftermath,
+  ...unchangedLane,
   change: aChange(id, state),
 })
 

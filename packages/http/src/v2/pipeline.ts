@@ -25,7 +25,7 @@ import type {
   Refusal,
   RejectingBulkhead,
   Reminders,
-  Repeatable,
+  IdempotentResult,
   StoreUnavailable,
   Webhooks,
   WorkspaceId,
@@ -80,7 +80,9 @@ interface OperationV2<
 /** `idempotent`: honours `Idempotency-Key`; other operations ignore the header. */
 type EntryV2<Path extends string, Request, Answer extends Schema.Top> =
   | (OperationV2<Path, Request, Answer, Answer["Type"]> & { readonly idempotent?: never })
-  | (OperationV2<Path, Request, Answer, Repeatable<Answer["Type"]>> & { readonly idempotent: true })
+  | (OperationV2<Path, Request, Answer, IdempotentResult<Answer["Type"]>> & {
+      readonly idempotent: true
+    })
 
 export type RouteV2 = Heading & EntryV2<string, unknown, Schema.Top>
 

@@ -3,7 +3,7 @@
  * What a row promises comes from the method's own type; the interface in `api` checks it. An operation
  * that does more is written out next to its rows.
  */
-import type { CursorPage, Failure, IdempotencyKey, Repeatable } from "@messaging-service/core"
+import type { CursorPage, Failure, IdempotencyKey, IdempotentResult } from "@messaging-service/core"
 import { Effect, identity } from "effect"
 import type { Context } from "effect"
 import type { HasId, Listing, Made, PageOptions, RepeatOptions } from "../api/common.ts"
@@ -39,7 +39,7 @@ type Command<Front extends Args, Call> = Call extends (
   ? Input
   : never
 
-type Created<Call> = Answer<Call> extends Repeatable<infer A> ? A : never
+type Created<Call> = Answer<Call> extends IdempotentResult<infer A> ? A : never
 
 type Listed<Call> = Answer<Call> extends CursorPage<infer A> ? A : never
 
@@ -141,7 +141,7 @@ export const makeRows = <Front extends Args>(
       (command: Command<Front, Shape[Name]>, options?: RepeatOptions): Promise<Made<B>> => {
         const key = Effect.suspend(() => repeatable(options, path, command))
         const args = Effect.map(key, (repeat) => [command, repeat])
-        const toResult = ({ answer: record, replayed }: Repeatable<Created<Shape[Name]>>) =>
+        const toResult = ({ answer: record, replayed }: IdempotentResult<Created<Shape[Name]>>) =>
           withReplayed(show(record), replayed)
         return answer(service, name, args, toResult)
       },

@@ -6,7 +6,7 @@ import type {
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
-  BrokenGuard,
+  FailedGuard,
   ClaimOutcome,
   Contact,
   ContactId,
@@ -114,10 +114,10 @@ export const toAcceptParams = (
   }
 }
 
-export const toOutcome = <Guard = BrokenGuard>({ guard, ids }: Row<"accept_messages">) =>
+export const toOutcome = <Guard = FailedGuard>({ guard, ids }: Row<"accept_messages">) =>
   guard === null
     ? ({ _tag: "Accepted", ids: (ids ?? []).map(toMessageId) } as const)
-    : ({ _tag: "Broken", guard: guard as BrokenGuard | Guard } as const)
+    : ({ _tag: "Broken", guard: guard as FailedGuard | Guard } as const)
 
 export const toMessageId = (id: bigint): MessageId => Number(id) as MessageId
 

@@ -1,8 +1,8 @@
 /** The operations of a worker in a test: claim, settle, end; with defaults for everything else. */
 import { assert } from "@effect/vitest"
-import { endMessage, noAftermath, Store } from "@messaging-service/core"
+import { endMessage, unchangedLane, Store } from "@messaging-service/core"
 import type {
-  Aftermath,
+  LaneUpdate,
   ClaimedMessage,
   ClaimQuery,
   Ending,
@@ -83,20 +83,20 @@ export const endedAs = (
   claimed: ClaimedMessage,
   ending: Ending,
   now = noon,
-  overrides: Partial<Aftermath> = {},
+  overrides: Partial<LaneUpdate> = {},
 ): Settlement => ({
   _tag: "Ended",
   numberId: claimed.number.id,
   lease: claimed.lease,
   change: change(claimed.message, ending, now),
-  ...noAftermath,
+  ...unchangedLane,
   ...overrides,
 })
 
 export const sent = (
   claimed: ClaimedMessage,
   now = noon,
-  overrides: Partial<Aftermath> = {},
+  overrides: Partial<LaneUpdate> = {},
 ): Settlement => endedAs(claimed, { trigger: "send_succeeded" }, now, overrides)
 
 export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>
@@ -108,7 +108,7 @@ export const again = (
     interrupted = false,
     unfinished = interrupted ? "interrupted" : null,
     ...overrides
-  }: Partial<Aftermath> & {
+  }: Partial<LaneUpdate> & {
     readonly interrupted?: boolean
     readonly unfinished?: UnfinishedAttempt | null
   } = {},
@@ -116,7 +116,7 @@ export const again = (
   _tag: "Again",
   numberId: claimed.number.id,
   lease: claimed.lease,
-  ...noAftermath,
+  ...unchangedLane,
   messageId: claimed.message.id,
   unfinished,
   ...overrides,

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type {
   Acceptance,
-  BrokenGuard,
+  FailedGuard,
   MediaReference,
   NumberId,
   Recipient,
@@ -183,7 +183,7 @@ export const accepting: Topic = (it) => {
       const limit = { messages: 0, windowMillis: day }
       const unheld = aClaim(key.id)
       const unknown = { ...number, id: 999_999_999 as NumberId }
-      const broken = (acceptance: Acceptance, guard: BrokenGuard) =>
+      const broken = (acceptance: Acceptance, guard: FailedGuard) =>
         Effect.map(brokenBy(acceptance), (found) => assert.strictEqual(found, guard))
       yield* broken(anAcceptance(unknown, { limit, idempotency: unheld }), "idempotency")
       yield* broken(anAcceptance(unknown, { limit }), "number")
@@ -201,7 +201,7 @@ export const accepting: Topic = (it) => {
       const { workspace, number } = yield* aStage({ plan: aPlan(4), createdAt: now })
       const { key } = yield* aKey(workspace.id)
 
-      const refused = (acceptance: Acceptance, guard: BrokenGuard) =>
+      const refused = (acceptance: Acceptance, guard: FailedGuard) =>
         Effect.gen(function* () {
           assert.strictEqual(yield* brokenBy(acceptance), guard)
           assert.deepStrictEqual(yield* listMessages(workspace.id, "live", now), [])

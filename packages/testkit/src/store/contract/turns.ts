@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type {
-  Aftermath,
+  LaneUpdate,
   ClaimedMessage,
   ClaimQuery,
   Message,
@@ -74,8 +74,8 @@ const toSent = (
   claimed: ClaimedMessage,
   index: number,
   now = noon,
-  aftermath: Partial<Aftermath> = {},
-) => sent(goOnWith(claimed, index), now, aftermath)
+  laneUpdate: Partial<LaneUpdate> = {},
+) => sent(goOnWith(claimed, index), now, laneUpdate)
 
 /** Settles; returns what is in flight in its place, null when the lane was given back. */
 const settle = (settlement: Settlement, now = noon) =>

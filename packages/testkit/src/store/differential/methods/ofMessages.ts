@@ -1,8 +1,8 @@
 /** Messages, their acceptance, and the lanes that they leave by. */
-import { endMessage, everyMessage, noAftermath } from "@messaging-service/core"
+import { endMessage, everyMessage, unchangedLane } from "@messaging-service/core"
 import type {
   Acceptance,
-  Aftermath,
+  LaneUpdate,
   Callback,
   ClaimedMessage,
   ClaimOutcome,
@@ -142,8 +142,8 @@ const anEnding = (c: Chooser): Ending =>
     { trigger: "send_failed", error: { code: "recipient_not_found", message: "No such phone." } },
   ])
 
-const anAftermath = (c: Chooser): Aftermath => ({
-  ...noAftermath,
+const anAftermath = (c: Chooser): LaneUpdate => ({
+  ...unchangedLane,
   notBefore: c.maybe(() => c.later()),
   breaker: c.maybe(() => ({
     strikes: { refusals: c.below(4), pauses: c.below(2) },
