@@ -14,7 +14,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Option, Result, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { jsonName, writtenField } from "./JsonNames.ts"
+import { jsonName, toRequestField } from "./JsonNames.ts"
 
 /** The route of a request that matches none. */
 export const none = "none"
@@ -146,7 +146,7 @@ const problemJson = (
   source: IncomingRequest["source"],
 ) => {
   if (field === null || source === null) return { field, message }
-  const written = writtenField(field)
+  const written = toRequestField(field)
   return source === "json" ? { field: written, message } : parameterProblem(written, message)
 }
 

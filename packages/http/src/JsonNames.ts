@@ -27,42 +27,42 @@ const camel = /^[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+$/
 const snake = /^[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)+$/
 
 /**
- * Each spelling to the other. So what is read is written back as it was, also a name that JSON does not
- * know in the core's spelling: it becomes one that the core does not know.
+ * Converts each case to the other, so that a name is reported as it was sent. A camelCase key in JSON
+ * becomes a name that the core does not know, and is refused.
  */
-const otherName = (name: string): string => {
+const swapCase = (name: string): string => {
   if (camel.test(name)) return jsonName(name)
   if (!snake.test(name)) return name
   const own = name.replaceAll(/_./g, (joint) => joint.charAt(1).toUpperCase())
-  return swapped(own, "Millis", "Ms")
+  return swapEnding(own, "Millis", "Ms")
 }
 
-/** The name with one ending in place of the other. */
-const swapped = (name: string, one: string, other: string): string => {
+/** The name with one of two endings replaced by the other. */
+const swapEnding = (name: string, one: string, other: string): string => {
   if (name.endsWith(one)) return `${name.slice(0, -one.length)}${other}`
   return name.endsWith(other) ? `${name.slice(0, -other.length)}${one}` : name
 }
 
 /** JSON's spelling of the core's name. */
 export const jsonName = (name: string): string =>
-  swapped(name, "Millis", "Ms").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  swapEnding(name, "Millis", "Ms").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The field whose members have names of the caller's own, which stay as they are. */
-const freely = "values"
+/** The field whose keys are the caller's own and stay as they are. */
+const userKeyedField = "values"
 
-/** JSON with the core's names, as a command. */
-export const readNames = (value: JsonValue): JsonValue => {
+/** JSON with the core's names. */
+export const camelizeKeys = (value: JsonValue): JsonValue => {
   if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(readNames)
+  if (Array.isArray(value)) return value.map(camelizeKeys)
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) =>
-      name === freely ? [name, member] : [otherName(name), readNames(member)],
+      name === userKeyedField ? [name, member] : [swapCase(name), camelizeKeys(member)],
     ),
   )
 }
 
-/** The path of a field of what was read, such as `to[3].contact_id`, as it was sent. */
-export const writtenField = (field: string): string => {
-  const [own = "", ...free] = field.split(new RegExp(`(?<=(?:^|\\.)${freely})\\.`))
-  return [own.replaceAll(/[^.[\]]+/g, otherName), ...free].join(".")
+/** A field's path as the request spelled it, such as `to[3].contact_id`. */
+export const toRequestField = (field: string): string => {
+  const [own = "", ...free] = field.split(new RegExp(`(?<=(?:^|\\.)${userKeyedField})\\.`))
+  return [own.replaceAll(/[^.[\]]+/g, swapCase), ...free].join(".")
 }

@@ -18,7 +18,7 @@ import {
   refuseQuery,
 } from "./IncomingRequest.ts"
 import type { IncomingRequest } from "./IncomingRequest.ts"
-import { readNames } from "./JsonNames.ts"
+import { camelizeKeys } from "./JsonNames.ts"
 import { isMultipart, storedFileName, readForm } from "./MultipartForm.ts"
 import type { Form, FormLimits, FormProblem } from "./MultipartForm.ts"
 import { parseStrictJson } from "./StrictJson.ts"
@@ -46,7 +46,7 @@ export const readRequest = Effect.fnUntraced(function* readRequest(
   const all = yield* Effect.fromResult(parseQuery(incoming.query))
   const parameters = all.filter(([name]) => !passedOver.includes(name))
   if (input?.source === "query") {
-    const request = readNames(yield* Effect.fromResult(queryRecord(parameters)))
+    const request = camelizeKeys(yield* Effect.fromResult(queryRecord(parameters)))
     incoming.source = "query"
     return { ...body, request }
   }
@@ -65,7 +65,7 @@ const readBody = Effect.fnUntraced(function* readBody(
     case "json":
     case "optional_json": {
       const json = yield* input.source === "json" ? readJson(request) : readOptionalJson(request)
-      const command = readNames(json)
+      const command = camelizeKeys(json)
       incoming.source = "json"
       return { fingerprinted: command, request: command }
     }
@@ -77,7 +77,7 @@ const readBody = Effect.fnUntraced(function* readBody(
         const file: JsonOrFile = { kind: "file", content }
         return { fingerprinted: { sha256: content.sha256, toColumn }, request: file }
       }
-      const command = readNames(yield* readJson(request))
+      const command = camelizeKeys(yield* readJson(request))
       incoming.source = "json"
       const value: JsonOrFile = { kind: "json", command }
       return { fingerprinted: command, request: value }

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { jsonName, readNames, writtenField } from "../src/JsonNames.ts"
+import { jsonName, camelizeKeys, toRequestField } from "../src/JsonNames.ts"
 
 describe("the names of JSON", () => {
   it.effect("become the core's at every depth, and come back in the field of a refusal", () =>
     Effect.sync(() => {
       assert.deepStrictEqual<unknown>(
-        readNames({
+        camelizeKeys({
           send_at: "2030-01-31T07:00:00Z",
           to: [{ contact_id: 1 }],
           pacing: { jitter_ms: 5 },
@@ -19,7 +19,7 @@ describe("the names of JSON", () => {
           apiV2Enabled: true,
         },
       )
-      assert.strictEqual(writtenField("to[3].contactId"), "to[3].contact_id")
+      assert.strictEqual(toRequestField("to[3].contactId"), "to[3].contact_id")
       assert.strictEqual(jsonName("roomAt"), "room_at")
     }),
   )
@@ -37,9 +37,9 @@ describe("the names of JSON", () => {
   ])("%s is written back as it was sent", (name) =>
     Effect.sync(() => {
       const [read = ""] = Object.keys(
-        readNames(JSON.parse(`{ "${name}": 1 }`) as Readonly<Record<string, number>>) as object,
+        camelizeKeys(JSON.parse(`{ "${name}": 1 }`) as Readonly<Record<string, number>>) as object,
       )
-      assert.strictEqual(writtenField(read), name)
+      assert.strictEqual(toRequestField(read), name)
       // Only JSON's own spelling is the core's field.
       assert.strictEqual(read === "sendAt", name === "send_at")
     }),

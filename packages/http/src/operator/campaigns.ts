@@ -54,7 +54,7 @@ import {
 } from "../Entry.ts"
 import { parseQuery, repeatedAnswer } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
-import { writtenField } from "../JsonNames.ts"
+import { toRequestField } from "../JsonNames.ts"
 import { isMultipart } from "../MultipartForm.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import type { JsonValue } from "../StrictJson.ts"
@@ -182,7 +182,7 @@ const shownRow = (row: CampaignRowView) => ({
   ...row,
   error: row.problem && {
     ...row.problem,
-    field: row.problem.field && writtenField(row.problem.field),
+    field: row.problem.field && toRequestField(row.problem.field),
   },
 })
 

@@ -17,7 +17,7 @@ import {
 import { AdvanceBody } from "@messaging-service/emulator"
 import { Effect, Result, Schema } from "effect"
 import { layerService } from "../Service.ts"
-import { readNames } from "../../src/JsonNames.ts"
+import { camelizeKeys } from "../../src/JsonNames.ts"
 import type { JsonValue } from "../../src/StrictJson.ts"
 import { checker, listOperations, served } from "./Document.ts"
 
@@ -171,14 +171,14 @@ layer(layerService())("the document's request schemas", (it) => {
           const decode = Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })
           for (const body of accepted) {
             assert.isTrue(
-              Result.isSuccess(decode(readNames(body as JsonValue))),
+              Result.isSuccess(decode(camelizeKeys(body as JsonValue))),
               JSON.stringify(body).slice(0, 200),
             )
             assert.isUndefined(check(body), JSON.stringify(body).slice(0, 200))
           }
           for (const body of refused) {
             assert.isTrue(
-              Result.isFailure(decode(readNames(body as JsonValue))),
+              Result.isFailure(decode(camelizeKeys(body as JsonValue))),
               JSON.stringify(body).slice(0, 200),
             )
             assert.isDefined(check(body), JSON.stringify(body).slice(0, 200))

@@ -28,7 +28,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { readNames, writtenField } from "../../src/JsonNames.ts"
+import { camelizeKeys, toRequestField } from "../../src/JsonNames.ts"
 import type { JsonValue } from "../../src/StrictJson.ts"
 import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import type { ErrorBody } from "../HttpTestClients.ts"
@@ -247,7 +247,7 @@ const getProblems = ({
 
 /** The same of the core, whose names the answer spells as JSON does. */
 const toldByCore = ({ code, errors, field, message }: Refusal) => {
-  const written = (name: string | null) => name && writtenField(name)
+  const written = (name: string | null) => name && toRequestField(name)
   return [
     [code, written(field), message],
     ...errors.map((each) => [written(each.field), each.message]),
@@ -277,7 +277,7 @@ layer(layerService())("a command is refused as its body is", (it) => {
           method,
           path: at,
           token: at.startsWith("/admin") ? operatorToken : asker.token,
-          json: readNames(value as JsonValue),
+          json: camelizeKeys(value as JsonValue),
         })
         const refusal = answered.value as Refusal
         assert.deepStrictEqual(toldByCore(refusal), getProblems(errorBody(answer)), answer.text)
