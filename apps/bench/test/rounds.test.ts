@@ -31,7 +31,7 @@ describe("rounds", () => {
   it.effect("the first is thrown away, and ratios are taken inside a round", () =>
     Effect.gen(function* () {
       const candidates = [report("A", [], [1000, 10, 20, 400]), report("B", [], [1, 5, 5, 100])]
-      const claim = { name: "A / B", of: "A", by: "B" }
+      const claim = { name: "A / B", numerator: "A", denominator: "B" }
       const measured = yield* measure(
         {
           unit: "ms",

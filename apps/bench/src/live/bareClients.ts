@@ -8,7 +8,7 @@ import { NodeCryptoProvider, addPublicKey, randomLong } from "@mtcute/node/utils
 import { readFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { runBare } from "./bareSending.ts"
-import type { LinkedAccount } from "./orders.ts"
+import type { LinkedAccount } from "./commands.ts"
 
 const {
   KEYS_FILE = "",

@@ -1,7 +1,7 @@
 /** What processes of the bare library have in common: they connect a few at a time, and send in loops. */
 import { answering } from "../measuring/answering.ts"
-import { steadyMillis } from "./orders.ts"
-import type { MeasuredOrder, SendOrder, Sent } from "./orders.ts"
+import { steadyMillis } from "./commands.ts"
+import type { MeasuredCommand, SendCommand, Sent } from "./commands.ts"
 
 /** So many are opened side by side: all at once would keep one another waiting for too long. */
 const atOnce = 8
@@ -27,7 +27,7 @@ export const runBare = <Open>(
     await send(one, to)
     return { began, acknowledged: steadyMillis() }
   }
-  const sendAll = async ({ each, first, sockets, to }: SendOrder): Promise<Sent> => {
+  const sendAll = async ({ each, first, sockets, to }: SendCommand): Promise<Sent> => {
     const texts: Array<Sent["texts"][number]> = []
     await Promise.all(
       opened.slice(first, first + sockets).map(async (one) => {
@@ -36,7 +36,7 @@ export const runBare = <Open>(
     )
     return { texts }
   }
-  answering(async (order: MeasuredOrder | SendOrder) =>
-    order.kind === "send" ? sendAll(order) : undefined,
+  answering(async (command: MeasuredCommand | SendCommand) =>
+    command.kind === "send" ? sendAll(command) : undefined,
   )
 }

@@ -1,14 +1,14 @@
-/** What the processes of the live rows are asked, and what they answer, over Node's own channel. */
+/** Commands for the processes of the live rows, and their replies, over IPC. */
 
 /** The machine's steady clock, which all processes read alike. */
 export const steadyMillis = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** Orders for a measured program: the worker, or the bare sockets that it competes with. */
-export type MeasuredOrder = { readonly kind: "memory" } | { readonly kind: "processor" }
+/** Commands for a measured program: the worker, or the bare sockets that it competes with. */
+export type MeasuredCommand = { readonly kind: "memory" } | { readonly kind: "processor" }
 
 /** Bytes, after the garbage was collected. */
 export interface Memory {
-  /** What the program holds: objects, and buffers outside the heap. */
+  /** Bytes of objects, and of buffers outside the heap. */
   readonly held: number
   /** What the system has given to the process. */
   readonly resident: number
@@ -19,10 +19,10 @@ export interface Processor {
   readonly micros: number
 }
 
-/** Asked of the bare library: `sockets` of them send so many texts each, one after the other. */
-export interface SendOrder {
+/** Command for the bare library: `sockets` sockets send `each` texts each, one after the other. */
+export interface SendCommand {
   readonly kind: "send"
-  /** The place of the first of them. */
+  /** Index of the first of them. */
   readonly first: number
   readonly sockets: number
   readonly each: number
@@ -34,19 +34,19 @@ export interface Sent {
   readonly texts: ReadonlyArray<{ readonly began: number; readonly acknowledged: number }>
 }
 
-/** Asked of the remote server. */
-export type RemoteServerOrder =
+/** Commands for the remote server. */
+export type RemoteServerCommand =
   /** Makes accounts of this number and the following ones, each with a device linked long ago. */
   | { readonly kind: "link"; readonly first: number; readonly count: number }
   | { readonly kind: "person"; readonly number: string }
-  /** Answers once that many of the linked devices are connected, or none. */
+  /** Replies when `count` of the linked devices are connected (`online`), or none (`offline`). */
   | { readonly kind: "online"; readonly first: number; readonly count: number }
   | { readonly kind: "offline"; readonly first: number; readonly count: number }
   /** How many messages the person's phone shows. */
   | { readonly kind: "copies"; readonly number: string }
-  /** Answers once so many more than `visible` came to the person. */
+  /** Replies when `more` messages beyond `visible` have arrived. */
   | {
-      readonly kind: "arrivals"
+      readonly kind: "awaitArrivals"
       readonly number: string
       readonly visible: number
       readonly more: number
@@ -70,7 +70,7 @@ export interface LinkedAccount {
   readonly key: string
 }
 
-export interface Spell {
+export interface Timing {
   /** From the first to the last, in milliseconds. */
   readonly millis: number
   /** When it was over; steady clock. */

@@ -2,7 +2,7 @@
  * Loaded before the program that is measured, which knows nothing of it: tells how much memory and
  * processor time its process takes. Needs `--expose-gc`.
  */
-import type { Memory, MeasuredOrder, Processor } from "./orders.ts"
+import type { Memory, MeasuredCommand, Processor } from "./commands.ts"
 
 /** Gives back what can be given back, compiled code that was not used lately included. */
 const collect = () => globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" })
@@ -19,7 +19,7 @@ const processor = (): Processor => {
   return { micros: system + user }
 }
 
-process.on("message", ({ kind }: MeasuredOrder) => {
+process.on("message", ({ kind }: MeasuredCommand) => {
   if (kind === "memory") process.send?.(memory())
   if (kind === "processor") process.send?.(processor())
 })

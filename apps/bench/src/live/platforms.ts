@@ -3,7 +3,7 @@
  * the vault's content for a number that connected long ago.
  */
 import type { KeyChange } from "@messaging-service/core"
-import type { LinkedAccount } from "./orders.ts"
+import type { LinkedAccount } from "./commands.ts"
 
 export interface Platform {
   readonly name: "whatsapp" | "telegram"

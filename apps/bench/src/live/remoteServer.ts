@@ -1,9 +1,9 @@
-/** What the remote servers of live numbers have in common: orders, and counting what arrives. */
+/** What the remote servers of live numbers have in common: commands, and counting what arrives. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { answering } from "../measuring/answering.ts"
-import { steadyMillis } from "./orders.ts"
-import type { RemoteServerOrder, Linked, Spell, Started } from "./orders.ts"
+import { steadyMillis } from "./commands.ts"
+import type { RemoteServerCommand, Linked, Timing, Started } from "./commands.ts"
 
 /** A server of one platform, with the phones and people behind it. */
 export interface ControlledServer {
@@ -22,8 +22,8 @@ export interface ControlledServer {
 const numbers = (first: number, count: number) =>
   Array.from({ length: count }, (_, index) => String(first + index))
 
-/** From the first change of what is counted until it is as wanted. */
-const spell = (
+/** Measures from the first change of the count until it is `requested`. */
+const measureTiming = (
   server: ControlledServer,
   count: () => number,
   before: number,
@@ -42,45 +42,48 @@ const spell = (
       }
       return now === requested
     }),
-    (): Spell => ({ millis: began === undefined ? 0 : ended - began, ended }),
+    (): Timing => ({ millis: began === undefined ? 0 : ended - began, ended }),
   )
 }
 
-const toAnswer = (server: ControlledServer, order: RemoteServerOrder): Effect.Effect<unknown> => {
-  switch (order.kind) {
+const toAnswer = (
+  server: ControlledServer,
+  command: RemoteServerCommand,
+): Effect.Effect<unknown> => {
+  switch (command.kind) {
     case "link":
       return Effect.map(
-        Effect.forEach(numbers(order.first, order.count), (number) => server.link(number)),
+        Effect.forEach(numbers(command.first, command.count), (number) => server.link(number)),
         (credentials): Linked => ({ credentials }),
       )
     case "person":
-      return server.person(order.number)
+      return server.person(command.number)
     case "online":
     case "offline": {
-      const linked = new Set(numbers(order.first, order.count))
+      const linked = new Set(numbers(command.first, command.count))
       const open = () => server.online(linked)
-      return spell(server, open, open(), order.kind === "online" ? order.count : 0)
+      return measureTiming(server, open, open(), command.kind === "online" ? command.count : 0)
     }
     case "copies":
-      return Effect.sync(() => server.copies(order.number))
-    case "arrivals": {
-      const { more, number, visible } = order
-      return spell(server, () => server.copies(number), visible, visible + more)
+      return Effect.sync(() => server.copies(command.number))
+    case "awaitArrivals": {
+      const { more, number, visible } = command
+      return measureTiming(server, () => server.copies(number), visible, visible + more)
     }
     case "complaints":
       return Effect.sync(() => server.complaints())
   }
 }
 
-/** The whole program: a server that answers orders until it is ended. */
+/** The whole program: a server that answers commands until it is ended. */
 export const runRemoteServer = (
   make: Effect.Effect<ControlledServer, never, Scope.Scope>,
 ): void => {
   const program = Effect.gen(function* program() {
     const server = yield* make
     const run = Effect.runPromiseWith(yield* Effect.context<never>())
-    answering((order: RemoteServerOrder) =>
-      run(Effect.map(toAnswer(server, order), (reported: unknown) => reported ?? null)),
+    answering((command: RemoteServerCommand) =>
+      run(Effect.map(toAnswer(server, command), (reported: unknown) => reported ?? null)),
     )
     process.send?.({ settings: server.settings } satisfies Started)
     return yield* Effect.never

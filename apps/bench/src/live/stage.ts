@@ -20,8 +20,8 @@ import { loadWorkspaces } from "../database/fixture.ts"
 import { CheckFailed } from "../measuring/checks.ts"
 import { secretsKey } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
-import { steadyMillis } from "./orders.ts"
-import type { RemoteServerOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
+import { steadyMillis } from "./commands.ts"
+import type { RemoteServerCommand, Linked, Memory, Processor, Timing, Started } from "./commands.ts"
 import type { Platform } from "./platforms.ts"
 import { startProgram } from "../measuring/programs.ts"
 import type { Program } from "../measuring/programs.ts"
@@ -46,7 +46,7 @@ const quiet = { millis: 250, micros: 12_500, microsOfEach: 50, longestMillis: 12
 export interface Running {
   readonly program: Program
   /** From the first connection to the last. */
-  readonly connected: Spell
+  readonly connected: Timing
 }
 
 /** The service's worker, or the bare library. */
@@ -62,13 +62,13 @@ export interface Stage {
   readonly bare: Side
   /** Links this many of the service's numbers in its store, without a connection. */
   link(devices: number): Effect.Effect<void, CheckFailed>
-  remoteServer<A>(order: RemoteServerOrder): Effect.Effect<A, CheckFailed>
+  remoteServer<A>(command: RemoteServerCommand): Effect.Effect<A, CheckFailed>
 }
 
 const requested =
-  <A>(order: object) =>
+  <A>(command: object) =>
   (program: Program): Effect.Effect<A, CheckFailed> =>
-    Effect.map(program.request(order), (reported) => reported as A)
+    Effect.map(program.request(command), (reported) => reported as A)
 
 export const getMemory = requested<Memory>({ kind: "memory" })
 export const getProcessor = requested<Processor>({ kind: "processor" })
@@ -113,7 +113,7 @@ const openRemote = Effect.fnUntraced(function* openRemote(
 ) {
   const program = yield* startProgram(platform.remoteServer, { DIRECTORY: directory })
   const { settings } = (yield* program.next) as Started
-  const request = <A>(order: RemoteServerOrder) => requested<A>(order)(program)
+  const request = <A>(command: RemoteServerCommand) => requested<A>(command)(program)
   yield* request({ kind: "person", number: recipient })
   const linkFrom = (first: number) => request<Linked>({ kind: "link", first, count: devices })
   const numbers = yield* linkFrom(firstPhone.service)
@@ -173,7 +173,7 @@ const makeSide = (
       ),
     )
     const program = yield* open(count)
-    return { program, connected: yield* request<Spell>({ kind: "online", ...which }) }
+    return { program, connected: yield* request<Timing>({ kind: "online", ...which }) }
   }),
 })
 

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { runRemoteServer } from "./remoteServer.ts"
-import type { LinkedAccount } from "./orders.ts"
+import type { LinkedAccount } from "./commands.ts"
 
 const { DIRECTORY = "" } = process.env
 

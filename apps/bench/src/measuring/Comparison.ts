@@ -19,9 +19,9 @@ export type Limit = { readonly atLeast: number } | { readonly atMost: number }
 
 export interface RatioClaim {
   readonly name: string
-  /** The candidate whose figure is divided, and the one by whose figure. */
-  readonly of: string
-  readonly by: string
+  /** Names of the candidates whose figures are divided. */
+  readonly numerator: string
+  readonly denominator: string
   /** Null: shown for comparison, nothing is demanded. */
   readonly limit: Limit | null
 }

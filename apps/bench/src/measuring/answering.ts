@@ -1,13 +1,13 @@
-/** Answers orders that come over Node's own channel, one after the other. */
+/** Replies to commands that come over IPC, one after the other. */
 
-/** Orders for which `answer` has nothing to say are another listener's. */
-export const answering = <Order>(answer: (order: Order) => Promise<unknown>): void => {
-  const one = async (order: Order) => {
-    const reported = await answer(order)
+/** A command for which `answer` returns undefined is another listener's. */
+export const answering = <Command>(answer: (command: Command) => Promise<unknown>): void => {
+  const one = async (command: Command) => {
+    const reported = await answer(command)
     if (reported !== undefined) process.send?.(reported)
   }
   let step = Promise.resolve()
-  process.on("message", (order: Order) => {
-    step = step.then(() => one(order))
+  process.on("message", (command: Command) => {
+    step = step.then(() => one(command))
   })
 }

@@ -1,4 +1,4 @@
-/** Programs that answer orders over Node's own channel, each in a process for as long as a scope. */
+/** Programs that reply to commands over IPC, each in a process for as long as a scope. */
 import { Deferred, Effect } from "effect"
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ const goodbyeMillis = 15_000
 export interface Program {
   /** The next thing that it says. */
   readonly next: Effect.Effect<unknown, CheckFailed>
-  request(order: object): Effect.Effect<unknown, CheckFailed>
+  request(command: object): Effect.Effect<unknown, CheckFailed>
   /** SIGTERM, and waits for the end. */
   readonly stop: Effect.Effect<void>
 }
@@ -56,9 +56,9 @@ export const startProgram = (
       })
       return {
         next,
-        request: (order) =>
+        request: (command) =>
           Effect.andThen(
-            Effect.sync(() => child.connected && child.send(order)),
+            Effect.sync(() => child.connected && child.send(command)),
             next,
           ),
         stop: Effect.sync(() => child.kill("SIGTERM")).pipe(

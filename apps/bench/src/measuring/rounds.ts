@@ -101,8 +101,10 @@ export const measure = (
         rounds: of(name),
       })),
       ratios: comparison.ratios.map((claim) => {
-        const below = of(claim.by)
-        const each = of(claim.of).map((figure, round) => figure / (below[round] ?? Number.NaN))
+        const below = of(claim.denominator)
+        const each = of(claim.numerator).map(
+          (figure, round) => figure / (below[round] ?? Number.NaN),
+        )
         const ratio = median(each)
         return {
           ...claim,

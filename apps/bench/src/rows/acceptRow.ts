@@ -43,8 +43,8 @@ export const acceptRow: Row = {
       ratios: [
         {
           name: "accept statement / bare INSERT",
-          of: "accept statement",
-          by: "bare INSERT",
+          numerator: "accept statement",
+          denominator: "bare INSERT",
           limit: { atLeast: 0.3 },
         },
       ],

@@ -10,7 +10,7 @@ import { CheckFailed } from "../measuring/checks.ts"
 import type { Candidate, FigureClaim, Row } from "../measuring/Comparison.ts"
 import { countsPath } from "../serving/AttackCounts.ts"
 import type { AttackCounts } from "../serving/AttackCounts.ts"
-import { connectOften, pipelineWrongKey, readNothing } from "../serving/attacks.ts"
+import { connectionFlood, pipelineWrongKey, slowReadAttack } from "../serving/attacks.ts"
 import { serveAttacked } from "../serving/processes.ts"
 import type { Sizes } from "../Setup.ts"
 
@@ -59,11 +59,11 @@ const attempt = <A>(work: () => Promise<A>) =>
     catch: (cause) => new CheckFailed({ message: String(cause) }),
   })
 
-/** What the server holds now. */
+/** What the server counted since the last reading. */
 const counts = ({ client }: Target) =>
   attempt(async () => {
     const { body } = await client.request({ path: countsPath, method: "GET" })
-    const { mebibytes, ...others } = (await body.json()) as AttackCounts
+    const { peakMemoryGrowthMiB: mebibytes, ...others } = (await body.json()) as AttackCounts
     return { ...others, mebibytes: Math.max(minMebibytes, mebibytes) }
   })
 
@@ -73,7 +73,7 @@ const tryWrongKeys = Effect.fnUntraced(function* tryWrongKeys(target: Target) {
   const statuses = yield* attempt(() => pipelineWrongKey(target.port, target.sizes.pipelined, key))
   const refused = (statuses["401"] ?? 0) + (statuses["429"] ?? 0)
   yield* check(`refusals of ${JSON.stringify(statuses)}`, refused, 20 * target.sizes.pipelined)
-  const { handlers, lookUps, mebibytes } = yield* counts(target)
+  const { peakConcurrentHandlers: handlers, lookUps, mebibytes } = yield* counts(target)
   return {
     "wrong keys: handlers under way": handlers,
     "wrong keys: look-ups": lookUps,
@@ -83,8 +83,8 @@ const tryWrongKeys = Effect.fnUntraced(function* tryWrongKeys(target: Target) {
 
 const readNoAnswers = Effect.fnUntraced(function* readNoAnswers(target: Target) {
   yield* counts(target)
-  const { leave } = yield* attempt(() => readNothing(target.port))
-  // Each connection gets as far as it can: nothing more is begun between two looks.
+  const { leave } = yield* attempt(() => slowReadAttack(target.port))
+  // Each connection gets as far as it can: no answer starts between two readings.
   let { started, mebibytes } = yield* counts(target)
   for (let total = 0; started > total || started === 0;) {
     total = started
@@ -99,7 +99,7 @@ const readNoAnswers = Effect.fnUntraced(function* readNoAnswers(target: Target) 
 
 const connectMany = Effect.fnUntraced(function* connectMany(target: Target) {
   yield* counts(target)
-  const accepted = yield* attempt(() => connectOften(target.port))
+  const accepted = yield* attempt(() => connectionFlood(target.port))
   const { mebibytes } = yield* counts(target)
   return { "many connections: held": accepted, "many connections: MiB": mebibytes }
 })

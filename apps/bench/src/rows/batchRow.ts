@@ -106,8 +106,8 @@ export const batchRow: Row = {
       ratios: [
         {
           name: "time of the service / time of the database alone",
-          of: "database alone",
-          by: "service",
+          numerator: "database alone",
+          denominator: "service",
           limit: { atMost: 1.5 },
         },
       ],

@@ -59,8 +59,8 @@ export const deliveryRow: Row = {
       ratios: [
         {
           name: "service / raw undici",
-          of: service.delivery.name,
-          by: undici.name,
+          numerator: service.delivery.name,
+          denominator: undici.name,
           limit: { atLeast: 0.6 },
         },
       ],

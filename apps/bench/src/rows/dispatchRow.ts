@@ -37,10 +37,10 @@ export const dispatchRow: Row = {
         return count / seconds
       }),
     })
-    const over = (by: string, workers: string, atLeast: number) => ({
-      name: `service / ${by}, ${workers}`,
-      of: `service, ${workers}`,
-      by: `${by}, ${workers}`,
+    const ratioClaim = (rival: string, workers: string, atLeast: number) => ({
+      name: `service / ${rival}, ${workers}`,
+      numerator: `service, ${workers}`,
+      denominator: `${rival}, ${workers}`,
       limit: { atLeast },
     })
     return {
@@ -51,11 +51,11 @@ export const dispatchRow: Row = {
         candidate(service, 1),
         candidate(pgBoss, 1),
       ],
-      ratios: [over("pg-boss", "8 workers", 1.5), over("pg-boss", "1 worker", 2)],
+      ratios: [ratioClaim("pg-boss", "8 workers", 1.5), ratioClaim("pg-boss", "1 worker", 2)],
       notes: [
         `${sizes.dispatched.toLocaleString("en")} messages on ${numbers.toLocaleString("en")} numbers; all workers of a candidate share one process and a pool of 10`,
         "service: the dispatch loop over a transport that accepts at once; one message of a number at a time, in order",
-        "pg-boss: fetches 64 jobs, hands each to a function that does nothing, then in one transaction marks the messages (one set-based update), inserts their events (one set-based insert) and completes the jobs; in no order of numbers",
+        "pg-boss: fetches 64 jobs, hands each to a function that does nothing, then in one transaction marks the messages (one set-based update), inserts their events (one set-based insert) and completes the jobs; without per-number ordering",
       ],
     }
   }),

@@ -20,10 +20,10 @@ const roomyPool = 4 * 32
 /** Of the one workspace: many keys, because each may ask 60 times a minute. */
 const owned = { keys: 4000, numbers: 200 }
 
-const over = (of: string, clients: number, atLeast: number) => ({
-  name: `${of} / pgbench, ${clients} clients`,
-  of,
-  by: `pgbench, ${clients} clients`,
+const ratioClaim = (candidate: string, clients: number, atLeast: number) => ({
+  name: `${candidate} / pgbench, ${clients} clients`,
+  numerator: candidate,
+  denominator: `pgbench, ${clients} clients`,
   limit: { atLeast },
 })
 
@@ -81,14 +81,14 @@ export const httpRow: Row = {
         http("one workspace, 32 clients", coalesced, 32, true),
       ],
       ratios: [
-        over("direct, 8 clients", 8, 0.4),
-        over("coalesced, 8 clients", 8, 0.6),
-        over("direct, 32 clients", 32, 0.4),
-        over("coalesced, 32 clients", 32, 0.6),
+        ratioClaim("direct, 8 clients", 8, 0.4),
+        ratioClaim("coalesced, 8 clients", 8, 0.6),
+        ratioClaim("direct, 32 clients", 32, 0.4),
+        ratioClaim("coalesced, 32 clients", 32, 0.6),
         {
           name: "one workspace / many workspaces, 32 senders",
-          of: "one workspace, 32 clients",
-          by: "coalesced, 32 clients",
+          numerator: "one workspace, 32 clients",
+          denominator: "coalesced, 32 clients",
           limit: { atLeast: 0.8 },
         },
       ],

@@ -42,14 +42,14 @@ export const idempotencyRow: Row = {
       ratios: [
         {
           name: "with key / without",
-          of: "with key",
-          by: "without key",
+          numerator: "with key",
+          denominator: "without key",
           limit: { atLeast: 0.75 },
         },
         {
           name: "the same with admission in both",
-          of: "admitted, with key",
-          by: "admitted, without key",
+          numerator: "admitted, with key",
+          denominator: "admitted, without key",
           limit: null,
         },
       ],

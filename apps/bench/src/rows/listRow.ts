@@ -56,7 +56,14 @@ export const listRow: Row = {
     return {
       unit: "ms",
       candidates: [page(first, 1), page(remote, sizes.deepPage)],
-      ratios: [{ name: `${remote} / ${first}`, of: remote, by: first, limit: { atMost: 1.3 } }],
+      ratios: [
+        {
+          name: `${remote} / ${first}`,
+          numerator: remote,
+          denominator: first,
+          limit: { atMost: 1.3 },
+        },
+      ],
       notes: [
         `a list over ${sizes.listed.toLocaleString("en")} messages of one workspace, ${limit} on a page`,
         "the median call of each run, through the store",

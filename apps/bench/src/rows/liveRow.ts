@@ -6,8 +6,8 @@ import { Messages } from "@messaging-service/core"
 import { layerWakeUp } from "@messaging-service/store-postgres"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { emptyOut, loadWaiting } from "../database/fixture.ts"
-import { steadyMillis } from "../live/orders.ts"
-import type { Sent, SendOrder, Spell } from "../live/orders.ts"
+import { steadyMillis } from "../live/commands.ts"
+import type { Sent, SendCommand, Timing } from "../live/commands.ts"
 import { telegram, whatsApp } from "../live/platforms.ts"
 import type { Platform } from "../live/platforms.ts"
 import type { Program } from "../measuring/programs.ts"
@@ -79,7 +79,10 @@ interface Connected {
 const copies = ({ stage }: Connected) =>
   stage.remoteServer<number>({ kind: "copies", number: recipient })
 
-const order = ({ sockets }: Connected, texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
+const requestSends = (
+  { sockets }: Connected,
+  texts: Pick<SendCommand, "first" | "sockets" | "each">,
+) =>
   Effect.map(
     sockets.request({ kind: "send", to: recipient, ...texts }),
     (reported) => (reported as Sent).texts,
@@ -90,13 +93,13 @@ const untilVisible = <A, E>(both: Connected, more: number, send: Effect.Effect<A
   Effect.gen(function* () {
     const visible = yield* copies(both)
     const arrived = yield* Effect.forkChild(
-      both.stage.remoteServer<Spell>({ kind: "arrivals", number: recipient, visible, more }),
+      both.stage.remoteServer<Timing>({ kind: "awaitArrivals", number: recipient, visible, more }),
       { startImmediately: true },
     )
     const result = yield* send
-    const spell = yield* Fiber.join(arrived)
+    const timing = yield* Fiber.join(arrived)
     yield* check("messages shown", (yield* copies(both)) - visible, more)
-    return { result, spell }
+    return { result, timing }
   })
 
 /** All numbers send at once. */
@@ -104,11 +107,11 @@ const crowd = <E>(both: Connected, program: Program, send: Effect.Effect<unknown
   Effect.gen(function* () {
     yield* untilIdle(program, both.numbers)
     const before = yield* getProcessor(program)
-    const { spell } = yield* untilVisible(both, both.count, send)
+    const { timing } = yield* untilVisible(both, both.count, send)
     yield* untilIdle(program, both.numbers)
     const { micros } = yield* getProcessor(program)
     return {
-      perSecond: (both.count - 1) / (spell.millis / 1000),
+      perSecond: (both.count - 1) / (timing.millis / 1000),
       micros: (micros - before.micros) / both.count,
     }
   })
@@ -151,7 +154,7 @@ const runService = Effect.fnUntraced(function* runService(both: Connected) {
   yield* waitUntilSettled(stage.database)
   const ways = yield* alone(both, (index) =>
     Effect.gen(function* () {
-      const { result, spell } = yield* untilVisible(
+      const { result, timing } = yield* untilVisible(
         both,
         1,
         Effect.gen(function* () {
@@ -159,7 +162,7 @@ const runService = Effect.fnUntraced(function* runService(both: Connected) {
           return { began, acknowledged: yield* untilSent(both, id) }
         }),
       )
-      return { ...result, visible: spell.ended }
+      return { ...result, visible: timing.ended }
     }),
   )
   yield* waitUntilSettled(stage.database)
@@ -172,19 +175,19 @@ const runBare = Effect.fnUntraced(function* runBare(both: Connected) {
   const figures = yield* crowd(
     both,
     sockets,
-    Effect.flatMap(order(both, { first: 0, sockets: numbers, each: each }), ({ length }) =>
+    Effect.flatMap(requestSends(both, { first: 0, sockets: numbers, each: each }), ({ length }) =>
       check("messages acknowledged", length, count),
     ),
   )
   const ways = yield* alone(both, (index) =>
     Effect.gen(function* () {
-      const { result, spell } = yield* untilVisible(
+      const { result, timing } = yield* untilVisible(
         both,
         1,
-        order(both, { first: index, sockets: 1, each: 1 }),
+        requestSends(both, { first: index, sockets: 1, each: 1 }),
       )
       const [text = { began: 0, acknowledged: 0 }] = result
-      return { ...text, visible: spell.ended }
+      return { ...text, visible: timing.ended }
     }),
   )
   return { ...figures, ...ways }
@@ -261,8 +264,8 @@ const makeLiveRow = (platform: Platform, id: string, noun: string, bare: string)
       candidates: [...getCandidates(senders, "service"), ...getCandidates(senders, "bare")],
       ratios: figures.map(({ limit, name }) => ({
         name,
-        of: `service: ${name}`,
-        by: `bare: ${name}`,
+        numerator: `service: ${name}`,
+        denominator: `bare: ${name}`,
         limit,
       })),
       notes: getNotes(setup.sizes, bare),

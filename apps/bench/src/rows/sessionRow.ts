@@ -93,8 +93,8 @@ const makeSessionRow = (
       ],
       ratios: figures.map(({ limit, name }) => ({
         name,
-        of: `service: ${name}`,
-        by: `bare: ${name}`,
+        numerator: `service: ${name}`,
+        denominator: `bare: ${name}`,
         limit,
       })),
       notes: [

@@ -107,8 +107,8 @@ export const stuckRow: Row = {
       ratios: [
         {
           name: `${stuck} / without`,
-          of: stuck,
-          by: without,
+          numerator: stuck,
+          denominator: without,
           limit: { atMost: 1.3 },
         },
       ],

@@ -1,4 +1,4 @@
-/** A caller without a key, for rows that begin behind admission. */
+/** A caller without a key, for benchmarks that skip authentication. */
 import { Caller } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { aStoredWorkspace } from "@messaging-service/testkit"

@@ -1,13 +1,13 @@
-/** What an attacked process counts, from one look to the next. */
+/** What an attacked process counted since the last reading. */
 export interface AttackCounts {
-  /** Handlers that were under way at once, at most. */
-  readonly handlers: number
-  /** Handlers that were begun. */
+  /** The most handlers that ran at once. */
+  readonly peakConcurrentHandlers: number
+  /** Handlers that started. */
   readonly started: number
-  /** Times that the store was asked for a key. */
+  /** Key look-ups in the store. */
   readonly lookUps: number
-  /** MiB of memory at most, above those of the look before. */
-  readonly mebibytes: number
+  /** The most memory above that of the last reading. */
+  readonly peakMemoryGrowthMiB: number
 }
 
 /** Address where the process reports and resets its counts. */

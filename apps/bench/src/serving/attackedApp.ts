@@ -19,7 +19,7 @@ const checkMillis = 20
 const mebibyte = 1024 * 1024
 
 let underWay = 0
-let handlers = 0
+let peakConcurrentHandlers = 0
 let started = 0
 let lookUps = 0
 let memoryBefore = process.memoryUsage.rss()
@@ -29,10 +29,15 @@ setInterval(() => {
 }, checkMillis).unref()
 
 const takeCounts = (): AttackCounts => {
-  const counts = { handlers, started, lookUps, mebibytes: (memory - memoryBefore) / mebibyte }
+  const counts = {
+    peakConcurrentHandlers,
+    started,
+    lookUps,
+    peakMemoryGrowthMiB: (memory - memoryBefore) / mebibyte,
+  }
   memoryBefore = process.memoryUsage.rss()
   memory = memoryBefore
-  handlers = underWay
+  peakConcurrentHandlers = underWay
   started = 0
   lookUps = 0
   return counts
@@ -60,7 +65,7 @@ const serving = Effect.gen(function* serving() {
   const counted = Effect.acquireUseRelease(
     Effect.sync(() => {
       started++
-      handlers = Math.max(handlers, ++underWay)
+      peakConcurrentHandlers = Math.max(peakConcurrentHandlers, ++underWay)
     }),
     () => app,
     () => Effect.sync(() => underWay--),

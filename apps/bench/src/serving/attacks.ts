@@ -14,19 +14,19 @@ const open = async (port: number): Promise<Socket> => {
   return socket
 }
 
-/** Reads so many answers; their statuses. */
+/** Reads `answers` responses and counts their statuses. */
 const readStatuses = async (socket: Socket, answers: number): Promise<Record<string, number>> => {
   const statuses: Record<string, number> = {}
-  let lastCount = 0
+  let received = 0
   let rest = ""
   for await (const chunk of socket.setEncoding("latin1")) {
     const text = rest + String(chunk)
     for (const [, status = ""] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
       statuses[status] = (statuses[status] ?? 0) + 1
-      lastCount++
+      received++
     }
-    if (lastCount === answers) break
-    // What may be the beginning of the next status line.
+    if (received === answers) break
+    // What may be the start of the next status line.
     rest =
       /(?:HTTP\/1\.1 \d{0,2}|HTTP\/1\.1|HTTP\/1\.|HTTP\/1|HTTP\/|HTTP|HTT|HT|H)$/.exec(text)?.[0] ??
       ""
@@ -34,7 +34,7 @@ const readStatuses = async (socket: Socket, answers: number): Promise<Record<str
   return statuses
 }
 
-/** Pipelines so many requests with that key on each of 20 connections, and reads all answers. */
+/** Pipelines `requests` requests with that key on each of 20 connections, and reads all answers. */
 export const pipelineWrongKey = async (
   port: number,
   requests: number,
@@ -53,8 +53,8 @@ export const pipelineWrongKey = async (
   return all
 }
 
-/** Asks for the largest document as often as a connection may at once, and reads nothing. */
-export const readNothing = async (port: number): Promise<{ readonly leave: () => void }> => {
+/** Pipelines twice the requests that a connection may, for the largest document, and reads no answer. */
+export const slowReadAttack = async (port: number): Promise<{ readonly leave: () => void }> => {
   const sockets = await Promise.all(Array.from({ length: 100 }, () => open(port)))
   for (const socket of sockets) {
     socket.pause()
@@ -63,8 +63,8 @@ export const readNothing = async (port: number): Promise<{ readonly leave: () =>
   return { leave: () => sockets.forEach((socket) => socket.destroy()) }
 }
 
-/** Opens more connections than one address may have; how many of them stay open. */
-export const connectOften = async (port: number): Promise<number> => {
+/** Opens more connections than one address may have, and returns how many were served. */
+export const connectionFlood = async (port: number): Promise<number> => {
   const sockets = await Promise.all(
     Array.from({ length: sharedLimits.connections.share.most + 50 }, () => open(port)),
   )

@@ -1,10 +1,10 @@
-/** A process that sends: so many clients, each with one request under way, for so long. */
+/** A process that sends for a time with several clients, each with one request in flight. */
 import { Pool } from "undici"
 import { getSecret } from "../database/fixture.ts"
 import { answering } from "../measuring/answering.ts"
 
-/** Order to the sending process, and its report. */
-export interface LoadOrder {
+/** Command for the sending process. */
+export interface LoadCommand {
   readonly url: string
   readonly clients: number
   readonly seconds: number
@@ -23,20 +23,20 @@ export interface LoadReport {
 /** A number takes 1,000 messages a day; before that the next one is sent from. */
 const messagesOfNumber = 900
 
-const obey = async (order: LoadOrder): Promise<LoadReport> => {
-  const pool = new Pool(order.url, { connections: order.clients, pipelining: 1 })
+const obey = async (command: LoadCommand): Promise<LoadReport> => {
+  const pool = new Pool(command.url, { connections: command.clients, pipelining: 1 })
   const started = performance.now()
-  const end = started + order.seconds * 1000
+  const end = started + command.seconds * 1000
   const statuses: Record<string, number> = {}
   let sent = 0
   const client = async () => {
     while (performance.now() < end) {
       const index = sent++
-      const key = order.keys.from + (index % (order.keys.to - order.keys.from + 1))
+      const key = command.keys.from + (index % (command.keys.to - command.keys.from + 1))
       const from =
-        order.firstNumber === null
+        command.firstNumber === null
           ? {}
-          : { from: order.firstNumber + Math.floor(index / messagesOfNumber) }
+          : { from: command.firstNumber + Math.floor(index / messagesOfNumber) }
       const { body, statusCode } = await pool.request({
         path: "/api/v2/messages",
         method: "POST",
@@ -54,7 +54,7 @@ const obey = async (order: LoadOrder): Promise<LoadReport> => {
       statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
     }
   }
-  await Promise.all(Array.from({ length: order.clients }, client))
+  await Promise.all(Array.from({ length: command.clients }, client))
   const seconds = (performance.now() - started) / 1000
   await pool.close()
   return { seconds, statuses }

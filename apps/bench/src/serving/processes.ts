@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
 import { CheckFailed } from "../measuring/checks.ts"
 import { startProgram } from "../measuring/programs.ts"
-import type { LoadOrder, LoadReport } from "./httpLoad.ts"
-import type { ReceiverOrder, ReceiverReport } from "./webhookReceiver.ts"
+import type { LoadCommand, LoadReport } from "./httpLoad.ts"
+import type { ReceiverCommand, ReceiverReport } from "./webhookReceiver.ts"
 
 const httpApp = fileURLToPath(import.meta.resolve("./httpApp.ts"))
 const attackedApp = fileURLToPath(import.meta.resolve("./attackedApp.ts"))
@@ -14,10 +14,10 @@ const attackedApp = fileURLToPath(import.meta.resolve("./attackedApp.ts"))
 const serve = (program: string, database: TestDatabase, pool: number) =>
   Effect.gen(function* () {
     const server = yield* processes.start(program, {
-      PG_DATABASE: database.database,
-      PG_PATH: database.path,
-      PG_USER: database.username,
-      PG_POOL: String(pool),
+      PGDATABASE: database.database,
+      PGHOST: database.path,
+      PGUSER: database.username,
+      POOL_SIZE: String(pool),
     })
     const [, url = ""] = yield* server.awaitOutput(/listening on (http\S+)/)
     return url
@@ -30,20 +30,20 @@ export const serveHttp = (database: TestDatabase, pool: number) => serve(httpApp
 export const serveAttacked = (database: TestDatabase, pool: number) =>
   serve(attackedApp, database, pool)
 
-/** Starts a process that sends; each order is answered when it is done. */
+/** Starts a process that sends; it answers each command when it is done. */
 export const startLoad = Effect.map(
   startProgram(import.meta.resolve("./httpLoad.ts")),
   ({ request }) =>
-    (order: LoadOrder) =>
-      Effect.map(request(order), (report) => report as LoadReport),
+    (command: LoadCommand) =>
+      Effect.map(request(command), (report) => report as LoadReport),
 )
 
-/** Starts a process that receives webhooks; an order asks what came since the last one. */
+/** Starts a process that receives webhooks; a command asks what came since the last one. */
 export const startReceiver = Effect.gen(function* startReceiver() {
   const { request, next } = yield* startProgram(import.meta.resolve("./webhookReceiver.ts"))
   return {
     origin: String(yield* next),
-    report: (order: ReceiverOrder) =>
-      Effect.map(request(order), (report) => report as ReceiverReport),
+    report: (command: ReceiverCommand) =>
+      Effect.map(request(command), (report) => report as ReceiverReport),
   }
 })

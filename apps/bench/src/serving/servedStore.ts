@@ -1,14 +1,14 @@
-/** The store of a process that serves: the database that its environment names. */
+/** Store and HTTP settings of a benchmark server process, from its environment. */
 import type { HttpSettings } from "@messaging-service/http"
 import { layer as layerPostgres } from "@messaging-service/store-postgres"
 
-const { PG_DATABASE, PG_PATH, PG_POOL, PG_USER } = process.env
+const { PGDATABASE, PGHOST, PGUSER, POOL_SIZE } = process.env
 
 export const servedStore = layerPostgres({
-  path: PG_PATH ?? "",
-  database: PG_DATABASE ?? "",
-  username: PG_USER ?? "",
-  maxConnections: Number(PG_POOL),
+  path: PGHOST ?? "",
+  database: PGDATABASE ?? "",
+  username: PGUSER ?? "",
+  maxConnections: Number(POOL_SIZE),
 })
 
 export const servedSettings: HttpSettings = {

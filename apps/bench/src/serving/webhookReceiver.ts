@@ -1,6 +1,6 @@
 /**
  * A process that receives webhooks and answers each at once. It says its address, and stores calls
- * until an order asks for them: only then it reads and checks. It represents remote
+ * until a command asks for them: only then it reads and checks. It represents remote
  * machines, but shares the processors of the measured program. So it takes a request off its socket,
  * and does nothing else that could wait.
  */
@@ -9,13 +9,13 @@ import { createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { answering } from "../measuring/answering.ts"
 
-/** Order to this process, and its report. */
-export interface ReceiverOrder {
+/** Command for this process. */
+export interface ReceiverCommand {
   /** By path: what the calls to it have to be signed with. */
   readonly secrets: Readonly<Record<string, string>>
 }
 
-/** Of all calls since the last order. */
+/** Of all calls since the last command. */
 export interface ReceiverReport {
   readonly calls: number
   /** Different pairs of path and event. */
@@ -89,7 +89,7 @@ const readCall = ({ body, head }: Received): Call => {
   }
 }
 
-const isSigned = ({ body, path, signature, timestamp }: Call, { secrets }: ReceiverOrder) =>
+const isSigned = ({ body, path, signature, timestamp }: Call, { secrets }: ReceiverCommand) =>
   signature ===
   `v1=${createHmac("sha256", secrets[path] ?? "")
     .update(`${timestamp}.`)
@@ -99,12 +99,12 @@ const isSigned = ({ body, path, signature, timestamp }: Call, { secrets }: Recei
 const isEvent = ({ body, eventId }: Call) =>
   (JSON.parse(body.toString("utf8")) as { readonly id?: unknown }).id === eventId
 
-const report = (order: ReceiverOrder): ReceiverReport => {
+const report = (command: ReceiverCommand): ReceiverReport => {
   const calls = received.map(readCall)
   const receiverReport: ReceiverReport = {
     calls: calls.length,
     deliveries: new Set(calls.map(({ eventId, path }) => `${path} ${eventId}`)).size,
-    wronglySigned: calls.filter((call) => !isSigned(call, order)).length,
+    wronglySigned: calls.filter((call) => !isSigned(call, command)).length,
     wrongBodies: calls.filter((call) => !isEvent(call)).length,
   }
   received = []
@@ -115,4 +115,4 @@ server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo
   process.send?.(`http://127.0.0.1:${port}`)
 })
-answering(async (order: ReceiverOrder) => report(order))
+answering(async (command: ReceiverCommand) => report(command))
