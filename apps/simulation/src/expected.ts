@@ -67,7 +67,7 @@ const lineEnds = [
 
 const refusedLines = ["logged_out", "restricted", "banned", "client_outdated"]
 
-const sites = ["good", "flaky", "slow", "missing", "empty", "unknown"]
+const sites = ["good", "flaky", "slow", "missing", "empty", "unresolvable"]
 
 const sharing = ["sessions.write false", "sessions.beat ended"]
 

@@ -14,11 +14,12 @@ export const siteKinds = [
   "good",
   /** It sometimes fails and breaks off. */
   "flaky",
-  /** It never answers: a process that paused may have waited for any time. */
+  /** It never answers: a paused process may have waited arbitrarily long. */
   "slow",
   "missing",
   "empty",
-  "unknown",
+  /** Its name does not resolve. */
+  "unresolvable",
 ] as const
 
 export type SiteKind = (typeof siteKinds)[number]
@@ -44,14 +45,14 @@ export const makeFetch = (
     status: number,
     body: EgressAnswer["body"],
   ): Effect.Effect<EgressAnswer> => Effect.succeed({ status, headers: {}, url, body })
-  const whole = (url: string) => answer(url, 200, Stream.make(bytes(getContent(url))))
+  const okResponse = (url: string) => answer(url, 200, Stream.make(bytes(getContent(url))))
   const answers: Readonly<
     Record<SiteKind, (url: string) => Effect.Effect<EgressAnswer, EgressError>>
   > = {
-    good: whole,
+    good: okResponse,
     flaky: (url) => {
       const fault = faults.hits(process.name, "site.fails")
-      if (fault === null) return whole(url)
+      if (fault === null) return okResponse(url)
       switch (fault.below(3)) {
         case 0:
           return answer(url, 503, Stream.empty)
@@ -71,11 +72,11 @@ export const makeFetch = (
     slow: () => Effect.never,
     missing: (url) => answer(url, 404, Stream.make(bytes("Not found"))),
     empty: (url) => answer(url, 200, Stream.empty),
-    unknown: () => Effect.fail(new EgressError({ reason: "dns" })),
+    unresolvable: () => Effect.fail(new EgressError({ reason: "dns" })),
   }
   return (url) =>
     Effect.suspend(() => {
-      const kind = (new URL(url).pathname.split("/")[1] ?? "unknown") as SiteKind
+      const kind = (new URL(url).pathname.split("/")[1] ?? "unresolvable") as SiteKind
       coverage.hit(`site ${kind}`)
       return Effect.andThen(Effect.sleep(latency.below(2 * second)), answers[kind](url))
     })

@@ -9,15 +9,17 @@ import type { Topic } from "../Topic.ts"
 import { aPlan, aWorkspace, noon, admitsAll } from "../Records.ts"
 
 export const workspaces: Topic = (it) => {
-  it.effect("a store is empty until its first workspace, and not again when that is deleted", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).workspaces
-      assert.isTrue(yield* store.isEmpty)
-      const workspace = yield* aWorkspace()
-      assert.isFalse(yield* store.isEmpty)
-      yield* store.delete(workspace.id, noon)
-      assert.isFalse(yield* store.isEmpty)
-    }),
+  it.effect(
+    "a store is empty until its first workspace, and never again, even after that one is deleted",
+    () =>
+      Effect.gen(function* () {
+        const store = (yield* Store).workspaces
+        assert.isTrue(yield* store.isEmpty)
+        const workspace = yield* aWorkspace()
+        assert.isFalse(yield* store.isEmpty)
+        yield* store.delete(workspace.id, noon)
+        assert.isFalse(yield* store.isEmpty)
+      }),
   )
 
   const expected = (name: string): NewWorkspace => ({
@@ -29,7 +31,7 @@ export const workspaces: Topic = (it) => {
     retentionDays: null,
     createdAt: noon,
   })
-  const aWanted = (phone: string): RequestedNumber => ({
+  const aRequestedNumber = (phone: string): RequestedNumber => ({
     number: {
       mode: "live",
       phone,
@@ -45,7 +47,11 @@ export const workspaces: Topic = (it) => {
   it.effect("concurrent callers create a workspace of a name once, and each number once", () =>
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
-      const numbers = [aWanted("15550107771"), aWanted("15550107772"), aWanted("15550107771")]
+      const numbers = [
+        aRequestedNumber("15550107771"),
+        aRequestedNumber("15550107772"),
+        aRequestedNumber("15550107771"),
+      ]
       const all = yield* Effect.forEach(
         range(8),
         () => store.ensure(expected("At once"), admitsAll, numbers),
