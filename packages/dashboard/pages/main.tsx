@@ -21,7 +21,7 @@ const client: QueryClient = new QueryClient({
       // A refusal is an answer: asking again changes nothing.
       retry: (count, error) => !(error instanceof Refused) && count < 2,
       refetchOnWindowFocus: true,
-      // No news tell of these: pages ask by themselves.
+      // News do not report these: pages ask by themselves.
       refetchInterval: ({ queryKey: [topic] }) => (topic === "workspaces" ? 10_000 : false),
     },
   },

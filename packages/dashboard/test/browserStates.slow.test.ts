@@ -121,7 +121,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
           // Its file is not there yet.
           await page.getByRole("link", { name: "Settings", exact: true }).click()
           await contacts.waitFor({ state: "detached" })
-          await page.getByText("The service does not answer.").first().waitFor()
+          await page.getByText("The service is not responding.").first().waitFor()
         }
         await goToSettings()
         await page.getByRole("link", { name: "Contacts", exact: true }).click()
@@ -149,7 +149,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
         await page.getByRole("dialog").waitFor({ state: "detached" })
         await page
           .locator("form")
-          .getByText("Your session had ended, so this was not done.")
+          .getByText("Your session had expired and nothing was changed.")
           .waitFor()
         assert.strictEqual(await label.inputValue(), "Typed before")
         await page.getByRole("button", { name: "Save", exact: true }).click()
@@ -189,10 +189,10 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
         await released
         await route.continue()
       })
-      await page.getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("button", { name: "Add contact" }).click()
       await page.getByLabel("Name", { exact: true }).fill("Once")
       await page.getByLabel("Phone or username").fill(uniquePhone())
-      const submit = page.getByRole("dialog").getByRole("button", { name: "Add a contact" })
+      const submit = page.getByRole("dialog").getByRole("button", { name: "Add contact" })
       await submit.click()
       await page.getByRole("dialog").locator("[aria-busy=true]").first().waitFor()
       await submit.click({ force: true })
@@ -231,14 +231,14 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
         })
         // The browser keeps the choice, and fields follow it.
         await goTo(page, dashboard, "/w/1/messages/new")
-        await page.getByText("Empty: at once. Time zone: UTC.").waitFor()
+        await page.getByText("Leave empty to send now. Time zone: UTC.").waitFor()
         const phone = uniquePhone()
         await page.getByLabel("To", { exact: true }).fill(phone)
         await page.getByLabel("Text", { exact: true }).fill("In UTC")
         const sendAt = page.getByLabel("Send at")
         await sendAt.fill("2099-01-30T18:00")
         await page.getByRole("button", { name: "Show times in Asia/Calcutta" }).click()
-        await page.getByText("Empty: at once. Time zone: Asia/Calcutta.").waitFor()
+        await page.getByText("Leave empty to send now. Time zone: Asia/Calcutta.").waitFor()
         assert.strictEqual(await sendAt.inputValue(), "", "no time moves unseen")
         await sendAt.fill("2099-01-30T18:00")
         await page.getByRole("button", { name: "Schedule", exact: true }).click()

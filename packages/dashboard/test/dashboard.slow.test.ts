@@ -102,9 +102,9 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       })
       await open(page, "messages?status=%5B%22queued%22%5D")
       await page.locator("tbody tr").first().click()
-      await page.getByText("A user of its workspace or an operator paused its number.").waitFor()
-      await page.getByRole("button", { name: "Resume the number" }).click()
-      await page.getByText("Handed to the platform").waitFor()
+      await page.getByText("A user or an operator paused the number.").waitFor()
+      await page.getByRole("button", { name: "Resume number" }).click()
+      await page.getByText("Sent to the platform").waitFor()
     }))
 
   it("cancels those that are chosen, and says which of them have left already", () =>
@@ -121,9 +121,9 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await visibleText(page, "Later: 2").first().waitFor()
       for (const row of [0, 1, 2])
         await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
-      await page.getByText("1 have left or ended").waitFor()
-      await page.getByRole("button", { name: "Cancel 2" }).click()
-      await page.getByRole("region", { name: "Chosen messages" }).waitFor({ state: "detached" })
+      await page.getByText("1 cannot be cancelled").waitFor()
+      await page.getByRole("button", { name: "Cancel 2 messages" }).click()
+      await page.getByRole("region", { name: "Selected messages" }).waitFor({ state: "detached" })
       await page.locator("tbody tr").nth(1).getByText("cancelled").waitFor()
     }))
 
@@ -132,7 +132,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await signIn(page)
       await open(page, "numbers")
       await page.getByRole("button", { name: "Link a phone" }).click()
-      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByRole("button", { name: "Show code" }).click()
       await page.getByAltText("QR code to scan with the phone").waitFor()
       await page.getByText(/9:\d\d left/).waitFor()
       await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
@@ -148,7 +148,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.keyboard.press("Enter")
       const phone = page.getByRole("list", { name: "Messages on the phone" })
       await phone.getByText("Hello <b>there</b>").waitFor()
-      await phone.getByRole("button", { name: "Read it" }).click()
+      await phone.getByRole("button", { name: "Mark as read" }).click()
       await phone.getByText("read", { exact: true }).waitFor()
       await open(page, `messages?find=${encodeURIComponent(recipient)}`)
       await page.locator("tbody tr").getByText("read", { exact: true }).waitFor()
@@ -157,7 +157,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   const openPalette = async (page: Page) => {
     await awaitAnswers(page)
     await page.keyboard.press("Control+k")
-    await page.getByRole("combobox", { name: "What for" }).waitFor()
+    await page.getByRole("combobox", { name: "Search" }).waitFor()
   }
 
   it("goes anywhere by a few letters, and to a message by its number", () =>
@@ -194,9 +194,9 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
     }))
 
   it.each([
-    ["nothing", /does not answer/, "away"],
+    ["nothing", /is not responding/, "away"],
     ["500", /internal_error · req_/, { status: 500, code: "internal_error" }],
-    ["429", /again in 30 s/, { status: 429, code: "rate_limited", retryAfterSeconds: 30 }],
+    ["429", /retry in 30 s/, { status: 429, code: "rate_limited", retryAfterSeconds: 30 }],
   ] as const)("says what is wrong when the service answers %s, and recovers", (_, labels, fault) =>
     withPage(
       async (page) => {

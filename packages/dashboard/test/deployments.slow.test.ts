@@ -42,8 +42,8 @@ const seeTheLogout = async (page: Page, dashboard: TestDashboard): Promise<void>
 
 const makePortalLink = async (page: Page, dashboard: TestDashboard): Promise<string> => {
   await goTo(page, dashboard, "/w/1/settings")
-  await page.getByRole("button", { name: "Make a link" }).click()
-  await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click()
+  await page.getByRole("button", { name: "Create link" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click()
   return (await page.getByRole("dialog").locator("code").textContent()) ?? ""
 }
 

@@ -19,7 +19,7 @@ const press = (page: Page, name: string) => page.getByRole("button", { name, exa
 
 const openMessage = async (page: Page, text: string) => {
   await page.locator("tbody tr").filter({ hasText: text }).first().click()
-  await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
+  await page.getByRole("list", { name: "Timeline" }).locator("li").first().waitFor()
 }
 
 const write = async (page: Page, phone: string, text: string) => {
@@ -53,14 +53,14 @@ const ofFirstMessage: ReadonlyArray<Picture> = [
         .or(page.getByRole("button", { name: /15550100002/ }))
         .first()
         .click()
-      await page.getByRole("button", { name: "Read it" }).first().waitFor()
+      await page.getByRole("button", { name: "Mark as read" }).first().waitFor()
     },
   },
   {
     file: "first-message-read",
     path: null,
     act: async (page) => {
-      await press(page, "Read it")
+      await press(page, "Mark as read")
       const phone = page.getByRole("list", { name: "Messages on the phone" })
       await phone.getByText("read", { exact: true }).waitFor()
       await page.getByRole("link", { name: "Messages", exact: true }).click()
@@ -97,7 +97,7 @@ const ofLinking: ReadonlyArray<Picture> = [
     file: "link-code",
     path: null,
     act: async (page) => {
-      await press(page, "Show the code")
+      await press(page, "Show code")
       await page.getByAltText("QR code to scan with the phone").waitFor()
     },
   },
@@ -133,7 +133,7 @@ const ofWaiting: ReadonlyArray<Picture> = [
     file: "why-number",
     path: null,
     act: async (page) => {
-      await page.getByRole("link", { name: "Go to its number" }).click()
+      await page.getByRole("link", { name: "Go to number" }).click()
       await page.getByRole("heading", { level: 1 }).waitFor()
       await visibleText(page, "Logged out on the phone")
     },

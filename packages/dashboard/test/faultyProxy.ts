@@ -45,7 +45,7 @@ const refuse = (response: ServerResponse, fault: Exclude<Fault, string>): void =
     .end(JSON.stringify({ error }))
 }
 
-/** The first half of a body, whose end never comes. */
+/** The first half of a body that never ends. */
 const cut = (response: ServerResponse): void => {
   response.writeHead(200, { ...json, "content-length": "200" }).write('{"data":[{"id":1,')
   setImmediate(() => response.destroy())

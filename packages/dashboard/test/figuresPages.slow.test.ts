@@ -48,18 +48,18 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
   it("begins with three steps, and shows figures once something was sent", async () => {
     const workspace = await makeWorkspace("New here")
     await onPage(`/w/${workspace.id}/overview`, async (page) => {
-      await page.getByRole("heading", { name: "The first minute" }).waitFor()
+      await page.getByRole("heading", { name: "Get started" }).waitFor()
       const steps = page.getByRole("listitem").filter({ hasText: /Send|See it arrive|Break it/ })
       await assertCount(steps, 3)
       const number = await makeNumber(workspace, "connected")
       await send(workspace, number)
-      await page.getByText("Messages that ended").waitFor()
-      await page.getByRole("heading", { name: "The first minute" }).waitFor({ state: "detached" })
-      await page.getByText("No webhook receives events yet.").waitFor()
+      await page.getByText("Message results").waitFor()
+      await page.getByRole("heading", { name: "Get started" }).waitFor({ state: "detached" })
+      await page.getByText("No active webhook.").waitFor()
       await dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/webhooks`, {
         url: "http://127.0.0.1:65534/no-receiver",
       })
-      await page.getByText("No event went to a webhook in this span.").waitFor()
+      await page.getByText("No deliveries in this period.").waitFor()
     })
   })
 
@@ -96,10 +96,10 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
         return assertEventually(async () => assert.strictEqual(await figure.textContent(), value))
       }
       await assertFigure("Sent", "3")
-      await assertFigure("Waiting now", "2")
+      await assertFigure("Waiting", "2")
       await visibleText(page, "95 left").waitFor()
       await page.getByRole("link", { name: "<b>Shop</b>" }).waitFor()
-      await page.getByText(/no-receiver: the last delivery failed \(no connection\)/).waitFor()
+      await page.getByText(/no-receiver: the last delivery failed \(connection failed\)/).waitFor()
       // Each time stands where the column of its hour begins.
       const [columns, marks] = await page
         .locator("figure")
@@ -165,8 +165,8 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
         await onPage(
           "/service",
           async (page) => {
-            await page.getByText("All is well: the store answers").waitFor()
-            await visibleText(page, "answers").first().waitFor()
+            await page.getByText("All good: the store responds").waitFor()
+            await visibleText(page, "responding").first().waitFor()
             await page.getByRole("cell", { name: "server" }).waitFor()
             await page.getByRole("row", { name: /WhatsApp/ }).waitFor()
             await awaitAnswers(page)
@@ -186,7 +186,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       await assertCount(page.getByRole("link", { name: "Customer 0", exact: true }), 0)
       await page.getByRole("button", { name: "Older" }).click()
       await page.getByRole("link", { name: "Customer 0", exact: true }).click()
-      await page.getByText("The first minute").waitFor()
+      await page.getByText("Get started").waitFor()
       await page.getByText("Customer 0", { exact: true }).waitFor()
     })
   }, 60_000)

@@ -5,8 +5,8 @@ import { findByLabels } from "../pages/ui/find.ts"
 describe("the palette", () => {
   const items = [
     { name: "Overview" },
-    { name: "Change between light and dark", also: ["Theme"] },
-    { name: "Webhooks", also: ["Add a webhook"] },
+    { name: "Toggle light and dark theme", also: ["Theme"] },
+    { name: "Webhooks", also: ["Add webhook"] },
     { name: "New message" },
     { name: "New reminder" },
     { name: "Renewals" },
@@ -18,8 +18,8 @@ describe("the palette", () => {
     ["new", ["New message", "New reminder", "Renewals"]],
     ["mess new", ["New message"]],
     ["a file", ["Upload a file"]],
-    ["theme", ["Change between light and dark"]],
-    ["add a web", ["Webhooks"]],
+    ["theme", ["Toggle light and dark theme"]],
+    ["add web", ["Webhooks"]],
     ["hook", ["Webhooks"]],
     ["nm", []],
   ])("finds by words: %s", (letters, names) => assert.deepStrictEqual(found(letters), names))

@@ -34,7 +34,7 @@ const goRound = async (page: Page): Promise<void> => {
   for (const row of [0, 1]) {
     await page.locator("tbody tr").nth(row).click()
     await page.locator("tbody tr[data-open=true]").and(page.locator("tbody tr").nth(row)).waitFor()
-    await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
+    await page.getByRole("list", { name: "Timeline" }).locator("li").first().waitFor()
   }
   await page.getByRole("button", { name: "failed", exact: true }).click()
   await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1)
@@ -43,7 +43,7 @@ const goRound = async (page: Page): Promise<void> => {
   for (const name of ["Settings", "Emulator", "Webhooks"]) await goByLink(page, name)
   await page.getByRole("link", { name: /\/events$/ }).click()
   await page
-    .getByRole("button", { name: /^Show attempt / })
+    .getByRole("button", { name: /^View attempt / })
     .first()
     .click()
   await page.getByRole("dialog").getByRole("button", { name: "Done" }).click()

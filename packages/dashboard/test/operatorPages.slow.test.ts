@@ -67,12 +67,12 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("makes a key, shows it once, and revokes it after a question", () =>
     onPage("/w/1/settings", async (page) => {
-      await page.getByRole("button", { name: "Make a key" }).click()
+      await page.getByRole("button", { name: "Create key" }).click()
       const dialog = page.getByRole("dialog")
       const name = unique("<i>Shop</i>")
       await dialog.getByLabel("Name", { exact: true }).fill(name)
       await dialog.getByLabel("Files").uncheck()
-      await dialog.getByRole("button", { name: "Make the key" }).click()
+      await dialog.getByRole("button", { name: "Create key" }).click()
       const key = (await dialog.locator("code").textContent()) ?? ""
       assert.strictEqual((await fetchMe(key)).status, 200)
       await dialog.getByRole("button", { name: "Done" }).click()
@@ -89,16 +89,16 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("shows a refusal at the field that it names, and keeps what was typed", () =>
     onPage("/w/1/contacts", async (page) => {
-      await page.getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("button", { name: "Add contact" }).click()
       const [name, phone] = [unique("Grace"), uniquePhone()]
       await page.getByLabel("Name", { exact: true }).fill(name)
       await page.getByLabel("Phone or username").fill("+12")
-      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Add contact" }).click()
       await page.getByRole("dialog").getByRole("alert").waitFor()
       await assertInvalid(page.getByLabel("Phone or username"))
       assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), name)
       await page.getByLabel("Phone or username").fill(phone)
-      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Add contact" }).click()
       await visibleText(page, phone).waitFor()
       await page.getByRole("button", { name: `Delete ${name}` }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
@@ -107,11 +107,11 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("changes only what the operator changed of a workspace, while its allowance goes down", () =>
     onPage("/workspaces", async (page) => {
-      await page.getByRole("button", { name: "Make a workspace" }).click()
+      await page.getByRole("button", { name: "Create workspace" }).click()
       await page.getByLabel("Name", { exact: true }).fill("Bakery")
-      await page.getByRole("dialog").getByRole("button", { name: "Make the workspace" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Create workspace" }).click()
       await page.getByRole("link", { name: "Settings" }).click()
-      await page.getByLabel("Erase messages after (days)").fill("30")
+      await page.getByLabel("Retention (days)").fill("30")
       const id = /\/w\/(\d+)\//.exec(page.url())?.[1] ?? ""
       const plan = { ...((await get(id))["plan"] as object), messages_remaining: 7 }
       await dashboard.operate("PATCH", `/admin/v1/workspaces/${id}`, { plan })
@@ -129,7 +129,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         id: number
       }
       await goTo(page, dashboard, `/w/${created.id}/settings`)
-      await page.getByRole("button", { name: "Delete the workspace…" }).click()
+      await page.getByRole("button", { name: "Delete workspace…" }).click()
       const typed = page.getByLabel(`Type ${name} to confirm`)
       await typed.fill("Short-lived")
       await page.keyboard.press("Enter")
@@ -144,12 +144,12 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("shows every attempt of a webhook, and sends an event again", () =>
     onPage("/w/1/webhooks", async (page) => {
       await page.getByRole("link", { name: /\/events$/ }).click()
-      await visibleText(page, "answered 500").first().waitFor()
+      await visibleText(page, "HTTP 500").first().waitFor()
       await page
-        .getByRole("button", { name: /^Send event / })
+        .getByRole("button", { name: /^Redeliver event / })
         .first()
         .click()
-      await page.getByText("is queued again").waitFor()
+      await page.getByText("is queued for redelivery").waitFor()
     }))
 
   it("leads from the failed attempts alone, which an address names, to delivering them again", () =>
@@ -159,23 +159,23 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       })) as { readonly id: number }
       await goTo(page, dashboard, `/w/1/webhooks/${created.id}`)
       await page.getByRole("link", { name: "Failed only" }).click()
-      await page.getByText("No attempt failed").waitFor()
-      await page.getByRole("button", { name: "Send a test event" }).click()
-      await visibleText(page, "no connection").first().waitFor()
+      await page.getByText("No failed attempts").waitFor()
+      await page.getByRole("button", { name: "Send test event" }).click()
+      await visibleText(page, "connection failed").first().waitFor()
       await page.reload()
-      await visibleText(page, "no connection").first().waitFor()
+      await visibleText(page, "connection failed").first().waitFor()
       assert.match(page.url(), /failed=true/)
       const newest = (await get(`1/webhooks/${created.id}/deliveries?failed=true`)) as {
         readonly data: ReadonlyArray<{ readonly attempted_at: string }>
       }
       const oldest = Math.min(...newest.data.map(({ attempted_at: at }) => Date.parse(at)))
-      await page.getByText("has not accepted by now").waitFor()
-      await page.getByRole("button", { name: "Deliver what was missed" }).click()
+      await page.getByText("endpoint has not accepted").waitFor()
+      await page.getByRole("button", { name: "Redeliver missed events" }).click()
       const since = await page.getByRole("dialog").getByLabel("Since").inputValue()
       // Older failures may stand on later pages of the log.
       assert.isAtMost(Date.parse(since), oldest - 23 * 3_600_000)
       assert.isAtLeast(Date.parse(since), oldest - 25 * 3_600_000)
-      await page.getByRole("button", { name: "Back" }).click()
+      await page.getByRole("button", { name: "Cancel", exact: true }).click()
       await goTo(page, dashboard, "/w/1/webhooks")
       await page.getByRole("row", { name: /no-receiver.*failing/ }).waitFor()
       await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${created.id}`)
@@ -185,26 +185,26 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
     onPage("/w/1/webhooks", async (page) => {
       await page.getByRole("link", { name: /\/events$/ }).click()
       await page
-        .getByRole("button", { name: /^Show attempt / })
+        .getByRole("button", { name: /^View attempt / })
         .first()
         .click()
       const dialog = page.getByRole("dialog")
-      await dialog.getByRole("region", { name: "What was sent" }).getByText(/"evt_/).waitFor()
-      await dialog.getByRole("region", { name: "What your program answered" }).waitFor()
+      await dialog.getByRole("region", { name: "Request" }).getByText(/"evt_/).waitFor()
+      await dialog.getByRole("region", { name: "Response" }).waitFor()
       assert.deepStrictEqual(await barriers(page), [])
       await page.getByRole("button", { name: "Done" }).click()
 
-      await page.getByRole("button", { name: "Deliver what was missed" }).click()
+      await page.getByRole("button", { name: "Redeliver missed events" }).click()
       const since = dialog.getByLabel("Since")
       assert.match(await since.inputValue(), /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/)
       await since.fill("")
-      await dialog.getByRole("button", { name: "Deliver again" }).click()
+      await dialog.getByRole("button", { name: "Redeliver" }).click()
       await dialog.getByRole("alert").filter({ hasText: "Choose a day" }).waitFor()
       // A field of that kind takes local time.
       const hourAgo = new Date(Date.now() - 3_600_000 - new Date().getTimezoneOffset() * 60_000)
       await since.fill(hourAgo.toISOString().slice(0, 16))
-      await dialog.getByRole("button", { name: "Deliver again" }).click()
-      await dialog.getByText(/(event is|events are) queued again/).waitFor()
+      await dialog.getByRole("button", { name: "Redeliver" }).click()
+      await dialog.getByText(/events? queued for redelivery/).waitFor()
       assert.deepStrictEqual(await barriers(page), [])
     }))
 
@@ -216,10 +216,10 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
           async (page) => {
             await page.getByRole("link", { name: /\/events$/ }).click()
             await page
-              .getByRole("button", { name: /^Show attempt / })
+              .getByRole("button", { name: /^View attempt / })
               .first()
               .click()
-            await page.getByRole("region", { name: "What was sent" }).getByText(/"evt_/).waitFor()
+            await page.getByRole("region", { name: "Request" }).getByText(/"evt_/).waitFor()
             assert.deepStrictEqual(await barriers(page), [])
             assert.isFalse(await overflows(page))
           },
@@ -237,7 +237,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         secret_last4: string
       }
       await goTo(page, dashboard, `/w/1/webhooks/${created.id}`)
-      await page.getByRole("button", { name: "Change", exact: true }).click()
+      await page.getByRole("button", { name: "Edit", exact: true }).click()
       const dialog = page.getByRole("dialog")
       assert.strictEqual(await dialog.getByLabel("URL").inputValue(), url)
       await dialog.getByLabel("URL").fill("ftp://shop.example")
@@ -263,20 +263,20 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("adds a webhook with its secret shown once, tests it, replaces the secret and deletes it", () =>
     onPage("/w/1/webhooks", async (page) => {
-      await page.getByRole("button", { name: "Add a webhook" }).click()
+      await page.getByRole("button", { name: "Add webhook" }).click()
       const path = unique("/second").replace(" ", "-")
       await page.getByLabel("URL").fill(`http://127.0.0.1:65000${path}`)
       await page.getByLabel("Cancelled").uncheck()
-      await page.getByRole("dialog").getByRole("button", { name: "Add the webhook" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Add webhook" }).click()
       const secret = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
       assert.match(secret, /^[\da-f]{64}$/)
       await page.getByRole("button", { name: "Done" }).click()
       await page.getByRole("link", { name: path }).click()
       assert.notInclude(await page.content(), secret)
-      await page.getByRole("button", { name: "Send a test event" }).click()
-      await visibleText(page, "no connection").first().waitFor()
-      await page.getByRole("button", { name: "Replace the secret" }).click()
-      await page.getByRole("dialog").getByRole("button", { name: "Replace the secret" }).click()
+      await page.getByRole("button", { name: "Send test event" }).click()
+      await visibleText(page, "connection failed").first().waitFor()
+      await page.getByRole("button", { name: "Rotate secret" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click()
       const next = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
       assert.notStrictEqual(next, secret)
       await page.getByRole("button", { name: "Done" }).click()
@@ -308,7 +308,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByLabel("Text", { exact: true }).fill("Once")
       await loseAnswer(page, "**/workspaces/1/messages?*")
       await page.getByRole("button", { name: "Send", exact: true }).click()
-      await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
+      await page.getByRole("alert").filter({ hasText: "is not responding" }).waitFor()
       await page.getByRole("button", { name: "Send", exact: true }).click()
       await page.getByText("Queued ·").waitFor()
       const { data } = await get(`1/messages?to=${encodeURIComponent(phone)}`)
@@ -332,17 +332,17 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(to.phone)}`)
       // The page shows what was pressed before the service knows it.
       const isSet = page.waitForResponse((answer) => answer.request().method() === "PUT")
-      await page.getByText("Refuses", { exact: true }).click()
+      await page.getByText("Reject", { exact: true }).click()
       await isSet
       await page.reload()
       await page.getByText("Sends fail.").waitFor()
-      await page.getByText("Works", { exact: true }).click()
+      await page.getByText("Accept", { exact: true }).click()
       await page.getByText("The platform accepts every send.").waitFor()
       const phone = page.getByRole("list", { name: "Messages on the phone" })
-      await phone.getByRole("button", { name: "Read it" }).first().click()
+      await phone.getByRole("button", { name: "Mark as read" }).first().click()
       await phone.getByText("read", { exact: true }).waitFor()
       await page.getByRole("button", { name: "+ 1 hour" }).click()
-      await page.getByText(/moved on by (60 min|\d+ h)/).waitFor()
+      await page.getByText(/(60 min|\d+ h) ahead/).waitFor()
     }))
 
   /** The pixels of the shown QR code. */
@@ -359,10 +359,10 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("links a phone by a QR code that changes without flicker and vanishes once taken", () =>
     onPage("/w/1/numbers", async (page) => {
       await page.getByRole("button", { name: "Link a phone" }).click()
-      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByRole("button", { name: "Show code" }).click()
       const code = page.getByAltText("QR code to scan with the phone")
       await code.waitFor()
-      await page.getByText(/^Another code in [01]:\d\d$/).waitFor()
+      await page.getByText(/^New code in [01]:\d\d$/).waitFor()
       await page.getByText(/^(9|10):\d\d left$/).waitFor()
       const first = await pixels(page)
       const flickers = await page.evaluateHandle(() => {
@@ -383,9 +383,9 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         const body = (await answer.json()) as { connect: object }
         await route.fulfill({ json: { ...body, connect: { ...body.connect, linking: true } } })
       })
-      await page.getByText("The phone has taken the code. Linking finishes…").waitFor()
+      await page.getByText("Code accepted. Finishing…").waitFor()
       await code.waitFor({ state: "detached" })
-      await assertCount(page.getByText("Another code in"), 0)
+      await assertCount(page.getByText("New code in"), 0)
       await page.unrouteAll({ behavior: "wait" })
       await code.waitFor()
       await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
@@ -397,14 +397,14 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("links a phone by a typed code, and offers another attempt when the time is over", () =>
     onPage("/w/1/numbers", async (page) => {
       await page.getByRole("button", { name: "Link a phone" }).click()
-      await page.getByText("Type a code on the phone").click()
-      await page.getByLabel("Its number, with + and country code").fill(uniquePhone())
-      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByText("Enter a code on the phone").click()
+      await page.getByLabel("Phone number, with + and country code").fill(uniquePhone())
+      await page.getByRole("button", { name: "Show code" }).click()
       await page.getByRole("img", { name: /^Code: ([A-Z0-9] ?){8}$/ }).waitFor()
-      await page.getByText(/^Another code in [23]:/).waitFor()
+      await page.getByText(/^New code in [23]:/).waitFor()
       await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 601 })
-      await page.getByText("The time is over").waitFor()
-      await page.getByRole("button", { name: "Show a new code" }).click()
+      await page.getByText("Time is up").waitFor()
+      await page.getByRole("button", { name: "Get a new code" }).click()
       await page.getByAltText("QR code to scan with the phone").waitFor()
       await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
       await page.getByText("is linked").waitFor()
@@ -418,10 +418,10 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
       await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(to.phone)}`)
       await page.locator("tbody tr").first().click()
-      await page.getByText("A user of its workspace or an operator paused its number.").waitFor()
-      await page.getByText("Resume it: the message keeps its place, and leaves then.").waitFor()
-      await page.getByRole("button", { name: "Resume the number" }).click()
-      await page.getByText("Handed to the platform").waitFor()
+      await page.getByText("A user or an operator paused the number.").waitFor()
+      await page.getByText("Resume the number. The message keeps its place in the queue.").waitFor()
+      await page.getByRole("button", { name: "Resume number" }).click()
+      await page.getByText("Sent to the platform").waitFor()
       await page.getByText("Webhook failed, attempt 1").waitFor()
     }))
 
@@ -433,15 +433,15 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         const send = { from: 1, to: { phone: "+15550106602" }, text }
         await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
       }
-      await page.getByLabel("Find by phone or text").fill(label.toUpperCase())
+      await page.getByLabel("Search by phone or text").fill(label.toUpperCase())
       await page.keyboard.press("Enter")
       await assertCount(page.locator("tbody tr"), 1)
       await visibleText(page, `${hostile} ${label}`).waitFor()
-      await page.getByLabel("Find by phone or text").fill("no such words")
+      await page.getByLabel("Search by phone or text").fill("no such words")
       await page.keyboard.press("Enter")
-      await page.getByText("No message matches").waitFor()
+      await page.getByText("No matching messages").waitFor()
       await goTo(page, dashboard, "/w/1/messages")
-      await page.getByLabel("Failed with").selectOption("recipient_not_found")
+      await page.getByLabel("Error").selectOption("recipient_not_found")
       const failed = await get("1/messages?error=recipient_not_found&limit=25")
       const { length } = failed["data"] as ReadonlyArray<unknown>
       assert.isAbove(length, 0)
@@ -460,14 +460,14 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await assertCount(page.locator("tbody tr"), 1)
       const number = page.getByLabel("Sending number")
       await assertEventually(async () => assert.strictEqual(await number.inputValue(), "1"))
-      await page.getByText("1 in all").waitFor()
+      await page.getByText("1 total").waitFor()
       await page.locator("tbody tr").click()
       const panel = page.getByRole("complementary")
       await panel.getByRole("link", { name }).waitFor()
-      await page.getByLabel("Accepted").selectOption("In the last hour")
+      await page.getByLabel("Created").selectOption("Last hour")
       await page.waitForURL(/since=/)
-      await page.getByLabel("Accepted").getByText("Since ").waitFor({ state: "attached" })
-      await page.getByRole("button", { name: `Reference ${name}: show others too` }).click()
+      await page.getByLabel("Created").getByText("Since ").waitFor({ state: "attached" })
+      await page.getByRole("button", { name: `Remove filter: reference ${name}` }).click()
       await page.waitForURL((url) => !url.search.includes("reference"))
       await page.getByRole("button", { name: "Clear", exact: true }).click()
       await page.waitForURL((url) => !/since|from/.test(url.search))
@@ -479,27 +479,27 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       const text = unique("Only a test")
       await page.getByLabel("Text", { exact: true }).fill(text)
       await page.getByLabel("From", { exact: true }).selectOption("1")
-      await page.getByLabel("Test: accept and report it, but send nothing").check()
+      await page.getByLabel("Test: accepted and reported, never sent").check()
       await page.getByRole("button", { name: "Send", exact: true }).click()
       await page.getByRole("link", { name: "View", exact: true }).click()
       await page.locator("tbody tr", { hasText: text }).waitFor()
       await page.getByRole("complementary", { name: /^Message \d+$/ }).waitFor()
       await awaitAnswers(page)
       await page.keyboard.press("Escape")
-      await page.getByText(/^Test: \d+ sent/).waitFor()
+      await page.getByText(/^Test · Last 24 h: \d+ sent/).waitFor()
       await page.getByLabel("Mode").selectOption("Live messages")
       await page.locator("tbody tr", { hasText: text }).waitFor({ state: "detached" })
-      await page.getByText(/^\d+ sent and \d+ failed in 24 hours/).waitFor()
+      await page.getByText(/^Last 24 h: \d+ sent, \d+ failed/).waitFor()
     }))
 
   it("offers to search once the user has typed, and finds again all when the field is emptied", () =>
     onPage("/w/1/messages", async (page) => {
-      const find = page.getByLabel("Find by phone or text")
+      const find = page.getByLabel("Search by phone or text")
       const search = page.getByRole("button", { name: "Search", exact: true })
       await assertCount(search, 0)
       await find.fill("no such words")
       await search.click()
-      await page.getByText("No message matches").waitFor()
+      await page.getByText("No matching messages").waitFor()
       await assertCount(search, 0)
       await find.fill("")
       await page.locator("tbody tr").first().waitFor()
@@ -518,12 +518,12 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       for (const row of [0, 1]) {
         await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
       }
-      await page.getByRole("button", { name: "Cancel 2" }).click()
+      await page.getByRole("button", { name: "Cancel 2 messages" }).click()
       await page.getByText("2 cancelled.").waitFor()
-      await page.getByRole("button", { name: "Cancel all that match" }).click()
+      await page.getByRole("button", { name: "Cancel all matching…" }).click()
       const dialog = page.getByRole("dialog")
       await dialog.getByText("2 waiting messages match.").waitFor()
-      await dialog.getByRole("button", { name: "Cancel 2" }).click()
+      await dialog.getByRole("button", { name: "Cancel 2 messages" }).click()
       await dialog.waitFor({ state: "detached" })
       await assertCount(page.locator("tbody tr").filter({ hasText: "cancelled" }), 4)
       const { data } = await get(`1/messages?to=${found}&status=cancelled`)
@@ -565,14 +565,14 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await visibleText(page, hidden).waitFor()
       await assertOpen(1)
       await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 86_400 })
-      await page.getByText(/moved on by (\d\d h|\d+ d)/).waitFor()
+      await page.getByText(/(\d\d h|\d+ d) ahead/).waitFor()
     }))
 
   it("lets a customer in by a link that works once, into their workspace alone", () =>
     onPage("/w/1/settings", async (page) => {
-      await page.getByRole("button", { name: "Make a link" }).click()
+      await page.getByRole("button", { name: "Create link" }).click()
       await page.getByLabel("Role").selectOption("member")
-      await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click()
       const link = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
       await page.getByRole("button", { name: "Done" }).click()
       await withPage(dashboard, async (customer) => {
@@ -581,11 +581,11 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         await customer.reload()
         await customer.getByRole("button", { name: "Open the workspace" }).click()
         await customer.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
-        await customer.getByText("Messages that ended").waitFor()
+        await customer.getByText("Message results").waitFor()
         // An address alone leads to no button that the role may not press.
         await customer.goto(`${dashboard.url}/w/1/settings`)
-        await customer.getByText("Owners and administrators of this workspace see").waitFor()
-        await assertCount(customer.getByRole("button", { name: "Make a key" }), 0)
+        await customer.getByText("Only owners and administrators see").waitFor()
+        await assertCount(customer.getByRole("button", { name: "Create key" }), 0)
         assert.notInclude(customer.url(), "code")
         const names = await customer
           .getByRole("navigation", { name: "Pages" })
@@ -607,19 +607,19 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         await awaitAnswers(customer)
         await assertCount(customer.locator("main").getByRole("button"), 0)
         await customer.goto(`${dashboard.url}/w/2/messages`)
-        await customer.getByText("This page does not exist").waitFor()
-        await customer.getByRole("link", { name: "Go to the start" }).click()
+        await customer.getByText("Page not found").waitFor()
+        await customer.getByRole("link", { name: "Go home" }).click()
         await customer.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
         await customer.goto(`${dashboard.url}/workspaces`)
         await customer.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
-        await customer.getByText("Messages that ended").waitFor()
+        await customer.getByText("Message results").waitFor()
         await assertCount(customer.getByText("Webhook deliveries"), 0)
         await customer.goto(`${dashboard.url}/w/1/numbers/1`)
         await customer.getByText("Reconnects").waitFor()
         await assertCount(customer.getByText("Worker", { exact: true }), 0)
         await customer.context().clearCookies()
         await customer.reload()
-        await customer.getByText("Did you come by a link? Ask its sender for a new one.").waitFor()
+        await customer.getByText("Came from a link? Ask its sender for a new one.").waitFor()
         await customer.goto(link)
         await customer.getByRole("button", { name: "Open the workspace" }).click()
         await customer.getByText("no longer works").waitFor()
@@ -635,23 +635,23 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("pauses a number until it is resumed, and gives it a label, a pace and a proxy", () =>
     onPage("/w/1/numbers/1", async (page) => {
-      await page.getByRole("button", { name: "Pause" }).click()
+      await page.getByRole("button", { name: "Pause", exact: true }).click()
       await page.getByText("The number is paused.").waitFor()
-      await page.getByRole("button", { name: "Resume" }).click()
-      await page.getByRole("button", { name: "Pause" }).waitFor()
+      await page.getByRole("button", { name: "Resume", exact: true }).click()
+      await page.getByRole("button", { name: "Pause", exact: true }).waitFor()
       await page.getByLabel("Label").fill("Front desk")
       await page.getByRole("button", { name: "Save", exact: true }).click()
       await page.getByRole("heading", { name: "Front desk" }).waitFor()
       await page.getByLabel("Messages per minute").fill("12")
-      await page.getByRole("button", { name: "Save the pacing" }).click()
+      await page.getByRole("button", { name: "Save pacing" }).click()
       await page.getByText("Saved.").last().waitFor()
-      await page.getByLabel("URL of the proxy").fill("socks5://user:secret@proxy.example:1080")
-      await page.getByRole("button", { name: "Use this proxy" }).click()
+      await page.getByLabel("Proxy URL").fill("socks5://user:secret@proxy.example:1080")
+      await page.getByRole("button", { name: "Save proxy" }).click()
       await page.getByText("The number uses proxy.example:1080.").waitFor()
       assert.notInclude(await page.content(), "secret@")
-      await page.getByRole("button", { name: "Check the proxy" }).click()
+      await page.getByRole("button", { name: "Test proxy" }).click()
       // Phones of this service are simulated.
-      await page.getByText("Nothing was tried: this number connects to no platform.").waitFor()
+      await page.getByText("Not tested: this number does not connect to a platform.").waitFor()
       await assertEventually(async () => {
         const number = (await dashboard.operate(
           "PATCH",
@@ -664,17 +664,17 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("asks to sign in again when the session ends, and keeps what was typed", () =>
     onPage("/w/1/contacts", async (page) => {
-      await page.getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("button", { name: "Add contact" }).click()
       const phone = uniquePhone()
       await page.getByLabel("Name", { exact: true }).fill("Kept")
       await page.getByLabel("Phone or username").fill(phone)
       await page.context().clearCookies()
-      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Add contact" }).click()
       await page.getByLabel("Operator token").fill(dashboard.operatorToken)
       await page.keyboard.press("Enter")
       await page.getByLabel("Operator token").waitFor({ state: "detached" })
       assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "Kept")
-      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Add contact" }).click()
       await visibleText(page, phone).waitFor()
     }))
 })

@@ -30,19 +30,19 @@ export const screens: ReadonlyArray<Screen> = [
   {
     name: "workspaces-new",
     path: null,
-    ready: press("Make a workspace", "It begins with a plan without limits"),
+    ready: press("Create workspace", "Starts with an unlimited plan"),
   },
-  { name: "overview", path: "/w/1/overview", ready: text("Messages that ended") },
+  { name: "overview", path: "/w/1/overview", ready: text("Message results") },
   { name: "messages", path: "/w/1/messages", ready: text("Your table is ready") },
   {
     name: "message",
     path: null,
     ready: async (page) => {
       await page.locator("tbody tr").first().click()
-      await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
+      await page.getByRole("list", { name: "Timeline" }).locator("li").first().waitFor()
     },
   },
-  { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No message matches") },
+  { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No matching messages") },
   { name: "message-new", path: "/w/1/messages/new", ready: form("as the recipient sees it") },
   { name: "campaigns", path: "/w/1/campaigns", ready: text("Spring <b>hours</b>") },
   { name: "campaign-new", path: "/w/1/campaigns/new", ready: text("Numbers and times") },
@@ -70,7 +70,7 @@ export const screens: ReadonlyArray<Screen> = [
   {
     name: "campaign-draft",
     path: null,
-    ready: press("Check the rows", "No value in the column name"),
+    ready: press("Check rows", "No value in the column name"),
   },
   { name: "campaign-start", path: null, ready: press("Start", "Sends 2 messages") },
   { name: "campaign", path: "/w/1/campaigns/1", ready: text("A user paused it.") },
@@ -84,22 +84,22 @@ export const screens: ReadonlyArray<Screen> = [
   {
     name: "message-media",
     path: "/w/1/messages/new?media=1",
-    ready: (page) => page.getByAltText("Preview of the image").waitFor(),
+    ready: (page) => page.getByAltText("Image preview").waitFor(),
   },
-  { name: "telegram", path: "/w/1/numbers/1/telegram", ready: text("How to log in") },
+  { name: "telegram", path: "/w/1/numbers/1/telegram", ready: text("Login method") },
   { name: "reminders", path: "/w/1/reminders", ready: text("Weekly menu") },
   { name: "reminder", path: "/w/1/reminders/1", ready: text("Clocks change from") },
   { name: "reminder-new", path: "/w/1/reminders/new", ready: form("Next runs") },
   { name: "number-checks", path: "/w/1/number-checks", ready: text("Guests") },
   { name: "number-check-new", path: null, ready: press("Check phones", "CSV or text") },
-  { name: "number-check", path: "/w/1/number-checks/1", ready: text("3 of 3 asked") },
+  { name: "number-check", path: "/w/1/number-checks/1", ready: text("3 of 3 checked") },
   {
     name: "numbers",
     path: "/w/1/numbers",
     ready: (page) => page.getByRole("meter").first().waitFor(),
   },
   { name: "number", path: "/w/1/numbers/1", ready: text("The number connects directly.") },
-  { name: "number-delete", path: null, ready: press("Delete the number", "cannot be undone") },
+  { name: "number-delete", path: null, ready: press("Delete number", "cannot be undone") },
   {
     name: "numbers-link",
     path: "/w/1/numbers",
@@ -109,29 +109,33 @@ export const screens: ReadonlyArray<Screen> = [
     name: "link",
     path: null,
     ready: async (page) => {
-      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByRole("button", { name: "Show code" }).click()
       await page.getByAltText("QR code to scan with the phone").waitFor()
     },
   },
   { name: "webhooks", path: "/w/1/webhooks", ready: text("/events") },
-  { name: "webhook-new", path: null, ready: press("Add a webhook", "A public https address") },
+  { name: "webhook-new", path: null, ready: press("Add webhook", "A public https URL") },
   { name: "webhook", path: "/w/1/webhooks/1", ready: text("message.sent") },
-  { name: "callbacks", path: "/w/1/webhooks/callbacks", ready: text("No callback yet") },
+  { name: "callbacks", path: "/w/1/webhooks/callbacks", ready: text("No callbacks yet") },
   { name: "contacts", path: "/w/1/contacts", ready: text("+15550100444") },
   {
     name: "contacts-new",
     path: null,
-    ready: press("Add a contact", "A phone with + and country code"),
+    ready: press("Add contact", "Phone number with + and country code"),
   },
-  { name: "settings", path: "/w/1/settings", ready: text("Name of the plan") },
-  { name: "settings-key", path: null, ready: press("Make a key", "Find out which phones") },
+  { name: "settings", path: "/w/1/settings", ready: text("Plan name") },
+  {
+    name: "settings-key",
+    path: null,
+    ready: press("Create key", "Check which phones are registered"),
+  },
   {
     name: "emulator",
     path: "/w/1/emulator?phone=%2B15550101001",
-    ready: (page) => page.getByRole("button", { name: "Read it" }).first().waitFor(),
+    ready: (page) => page.getByRole("button", { name: "Mark as read" }).first().waitFor(),
   },
-  { name: "service", path: "/service", ready: text("Each reports itself every 15 seconds.") },
-  { name: "held", path: "/service/held", ready: text("The service holds nothing") },
+  { name: "service", path: "/service", ready: text("Each process reports every 15 seconds.") },
+  { name: "held", path: "/service/held", ready: text("Nothing is held") },
   { name: "held-messages", path: "/service/held/1", ready: text("Held in Workspace 1") },
   {
     name: "palette",
@@ -139,7 +143,7 @@ export const screens: ReadonlyArray<Screen> = [
     ready: async (page) => {
       await text("Your table is ready")(page)
       await page.keyboard.press("Control+k")
-      await page.getByRole("combobox", { name: "What for" }).waitFor()
+      await page.getByRole("combobox", { name: "Search" }).waitFor()
     },
   },
 ]

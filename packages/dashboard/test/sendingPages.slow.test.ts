@@ -21,7 +21,7 @@ import {
 import { picture } from "./screens.ts"
 import { skipsWithoutBrowser } from "./startDashboard.ts"
 
-/** What a picture's QR code says, by the browser's own eyes: it alone reads PNG here. */
+/** What a picture's QR code says, by the browser's own eyes: only it reads PNG here. */
 const readQrCode = async (png: Buffer, page: Page): Promise<string | undefined> => {
   const { data, height, width } = await page.evaluate(
     async (bytes) => {
@@ -54,7 +54,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page
         .getByLabel("Upload a file")
         .setInputFiles({ name: "<img src=x>.png", mimeType: "image/png", buffer: picture })
-      await page.getByText("<img src=x>.png is uploaded.").waitFor()
+      await page.getByText("<img src=x>.png uploaded.").waitFor()
       await page.getByText("in 1 file").waitFor()
       // The image has its box before its bytes arrive.
       await page.waitForFunction(
@@ -64,13 +64,13 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const link = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
       assert.strictEqual((await fetch(link)).status, 200)
       await page.keyboard.press("Escape")
-      await page.getByLabel("Kind").selectOption("file")
-      await page.getByText("No file of that kind").waitFor()
-      await page.getByLabel("Kind").selectOption("image")
+      await page.getByLabel("Type", { exact: true }).selectOption("file")
+      await page.getByText("No files of this type").waitFor()
+      await page.getByLabel("Type", { exact: true }).selectOption("image")
       await page.getByRole("button", { name: "Details of <img src=x>.png" }).click()
       await page.getByRole("button", { name: "Delete <img src=x>.png" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
-      await page.getByText("No file of that kind").waitFor()
+      await page.getByText("No files of this type").waitFor()
       assert.deepStrictEqual((await get("media")).data, [])
     }))
 
@@ -82,13 +82,13 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page
         .getByLabel("File", { exact: true })
         .setInputFiles({ name: `${name}.png`, mimeType: "image/png", buffer: picture })
-      const preview = page.getByRole("img", { name: "Preview of the image" })
+      const preview = page.getByRole("img", { name: "Image preview" })
       await preview.waitFor()
       await page.waitForFunction(() => document.querySelector("canvas")?.width === 8)
       await page.getByLabel("Text", { exact: true }).fill("Our menu")
       await loseAnswer(page, "**/workspaces/1/messages?*")
       await page.getByRole("button", { name: "Send", exact: true }).click()
-      await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
+      await page.getByRole("alert").filter({ hasText: "is not responding" }).waitFor()
       await page.getByRole("button", { name: "Send", exact: true }).click()
       await page.getByText("Queued ·").waitFor()
       const { data: media } = await get("media")
@@ -105,32 +105,32 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await dashboard.upload(`${file}.png`, picture)
       await page.reload()
       await page.getByRole("link", { name: `Send ${file}.png` }).click()
-      await page.getByAltText("Preview of the image").waitFor()
+      await page.getByAltText("Image preview").waitFor()
       const phone = uniquePhone()
       await page.getByLabel("To", { exact: true }).fill(phone)
       await page.getByLabel("Link", { exact: true }).check()
-      await page.getByLabel("Address").fill("http://127.0.0.1:9/terms.pdf?v=1")
+      await page.getByLabel("URL").fill("http://127.0.0.1:9/terms.pdf?v=1")
       const preview = page.getByRole("region", { name: "Preview" })
       await preview.getByText("terms.pdf").waitFor()
       await page.getByLabel("From Media").check()
-      await page.getByLabel("File of the workspace").waitFor()
+      await page.getByLabel("Workspace file").waitFor()
       await page.getByRole("button", { name: "Send", exact: true }).click()
       await page.getByText("Queued ·").waitFor()
       const { data } = await get(`messages?to=${encodeURIComponent(phone)}`)
       assert.isNotNull(data[0]?.["media"])
       await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(phone)}`)
-      await visibleText(page, "With an image").first().click()
-      await page.getByRole("complementary").getByText("With an image").waitFor()
+      await visibleText(page, "Image attached").first().click()
+      await page.getByRole("complementary").getByText("Image attached").waitFor()
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
-      await page.getByRole("navigation", { name: "Phones" }).getByText("An image").first().waitFor()
+      await page.getByRole("navigation", { name: "Phones" }).getByText("Image").first().waitFor()
     }))
 
   it("checks phones that are pasted and those of a file, and gives the results as a file", () =>
     onPage("/w/1/number-checks", async (page) => {
       await page.getByRole("button", { name: "Check phones" }).click()
       await page.getByLabel("Phones", { exact: true }).fill("+1 555 023-1001\n+15550231001")
-      await page.getByText("1 phone, each counted once.").waitFor()
-      await page.getByLabel("Or a file").setInputFiles({
+      await page.getByText("1 phone.").waitFor()
+      await page.getByLabel("Or upload a file").setInputFiles({
         name: "phones.csv",
         mimeType: "text/csv",
         buffer: Buffer.from(
@@ -140,7 +140,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByLabel("Name", { exact: true }).fill("Guests")
       await page.getByRole("button", { name: "Check 121 phones" }).click()
       await page.getByRole("heading", { level: 1, name: "Guests" }).waitFor()
-      await page.getByText("121 of 121 asked").waitFor()
+      await page.getByText("121 of 121 checked").waitFor()
       await page.getByLabel("Show").selectOption("not_registered")
       await assertCount(page.locator("tbody tr"), 1)
       await page.getByRole("row", { name: /^\+15550230000 not registered/ }).waitFor()
@@ -164,7 +164,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const name = unique("Many")
       await page.getByLabel("Name", { exact: true }).fill(name)
       await page.getByRole("button", { name: "Check 1,001 phones" }).click()
-      await page.getByText("line 1,001 (0155). Nothing was asked.").waitFor()
+      await page.getByText("line 1,001 (0155). Nothing was checked.").waitFor()
       // Spelled like a phone, with a calling code that no country has.
       const spelled = [...phones.slice(1), "+9990000000"].join("\n")
       await page.getByLabel("Phones", { exact: true }).fill(spelled)
@@ -184,16 +184,16 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const runs = page.getByRole("list", { name: "Next runs" }).getByRole("listitem")
       await runs.nth(9).waitFor()
       await page.getByLabel("Time zone").fill("Europe/Berlin")
-      await page.getByLabel("Pattern").fill("30 2 28 3 *")
-      await page.getByText("moved: the clocks skip its time").first().waitFor()
+      await page.getByLabel("Cron schedule").fill("30 2 28 3 *")
+      await page.getByText("moved: the clock change skips this time").first().waitFor()
       await page.getByText("Clocks change from +01:00 to +02:00").first().waitFor()
       await visibleText(page, /Mar.*20(27|32).*03:00 \+02:00/)
         .first()
         .waitFor()
-      await page.getByLabel("Pattern").fill("30 2 30 2 *")
+      await page.getByLabel("Cron schedule").fill("30 2 30 2 *")
       await page.getByRole("alert").waitFor()
-      await assertInvalid(page.getByLabel("Pattern"))
-      await page.getByLabel("Pattern").fill("0 9 * * *")
+      await assertInvalid(page.getByLabel("Cron schedule"))
+      await page.getByLabel("Cron schedule").fill("0 9 * * *")
       await runs.nth(9).waitFor()
       await page.getByLabel("Time zone").fill("Nowhere")
       await assertInvalid(page.getByLabel("Time zone"))
@@ -209,12 +209,12 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByLabel("Name", { exact: true }).fill(name)
       await page.getByLabel("To", { exact: true }).fill(phone)
       await page.getByLabel("Text", { exact: true }).fill("Soup")
-      await page.getByRole("button", { name: "Every Monday at nine" }).click()
+      await page.getByRole("button", { name: "Mondays at 9:00" }).click()
       await page.getByLabel("Time zone").fill("Europe/Berlin")
       await loseAnswer(page, "**/workspaces/1/reminders")
-      await page.getByRole("button", { name: "Make the reminder" }).click()
-      await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
-      await page.getByRole("button", { name: "Make the reminder" }).click()
+      await page.getByRole("button", { name: "Create reminder" }).click()
+      await page.getByRole("alert").filter({ hasText: "is not responding" }).waitFor()
+      await page.getByRole("button", { name: "Create reminder" }).click()
       await page.getByRole("heading", { level: 1, name }).waitFor()
       const [reminder, ...others] = await named()
       assert.deepStrictEqual(others, [])
@@ -226,18 +226,18 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("button", { name: "Save", exact: true }).click()
       await page.getByText("Saved.").waitFor()
       await page.getByRole("button", { name: "Run now" }).click()
-      await page.getByText("The reminder ran.").waitFor()
-      await page.getByRole("table", { name: "Runs, the newest first" }).getByText("sent").waitFor()
+      await page.getByText("Run finished.").waitFor()
+      await page.getByRole("table", { name: "Runs, newest first" }).getByText("sent").waitFor()
       const sent = (await get(`messages?to=${encodeURIComponent(phone)}`)).data
       assert.deepStrictEqual(
         sent.map(({ text }) => text),
         ["Stew"],
       )
-      await page.getByRole("button", { name: "Pause" }).click()
+      await page.getByRole("button", { name: "Pause", exact: true }).click()
       await page.getByText("This reminder is paused.").waitFor()
       assert.isNull((await named())[0]?.["next_run_at"])
-      await page.getByRole("button", { name: "Resume" }).click()
-      await page.getByText("This reminder runs at the times of its schedule.").waitFor()
+      await page.getByRole("button", { name: "Resume", exact: true }).click()
+      await page.getByText("This reminder is active.").waitFor()
       await page.getByRole("button", { name: "Delete" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
       await page.getByRole("heading", { level: 1, name: "Reminders" }).waitFor()
@@ -249,23 +249,23 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
     const addAccount = async (page: Page, phone: string) => {
       await goTo(page, dashboard, "/w/1/numbers")
       await page.getByRole("button", { name: "Add a Telegram account" }).click()
-      await page.getByLabel("Phone of the account").fill(phone)
+      await page.getByLabel("Account phone number").fill(phone)
       await page.getByRole("button", { name: "Add and log in" }).click()
-      await page.getByText("How to log in").waitFor()
+      await page.getByText("Login method").waitFor()
     }
     const startByCode = async (page: Page) => {
       await page.getByLabel("Enter a code").check()
-      await page.getByRole("button", { name: "Begin" }).click()
+      await page.getByRole("button", { name: "Start login" }).click()
     }
     const give = async (page: Page, label: string, value: string) => {
       await page.getByLabel(label, { exact: true }).fill(value)
-      await page.getByRole("button", { name: "Go on" }).click()
+      await page.getByRole("button", { name: "Continue" }).click()
     }
 
     it("logs in by a QR code that a phone can read", () =>
       onPage("/w/1/numbers", async (page) => {
         await addAccount(page, uniquePhone())
-        await page.getByRole("button", { name: "Begin" }).click()
+        await page.getByRole("button", { name: "Start login" }).click()
         const code = page.getByRole("img", { name: "QR code to scan" })
         await code.waitFor()
         assert.deepStrictEqual(await barriers(page), [])
@@ -312,14 +312,14 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await addAccount(page, `${uniquePhone()}0000`)
         await startByCode(page)
         await page.getByText("This phone has no Telegram account.").waitFor()
-        await page.getByRole("button", { name: "Begin" }).click()
+        await page.getByRole("button", { name: "Start login" }).click()
         await page.getByRole("img", { name: "QR code to scan" }).waitFor()
-        await page.getByRole("button", { name: "Give up this login" }).click()
-        await page.getByRole("button", { name: "Begin" }).click()
+        await page.getByRole("button", { name: "Cancel login" }).click()
+        await page.getByRole("button", { name: "Start login" }).click()
         await page.getByRole("img", { name: "QR code to scan" }).waitFor()
         await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 700 })
-        await page.getByText("The login is over").waitFor()
-        await page.getByRole("button", { name: "Begin" }).waitFor()
+        await page.getByText("Login expired").waitFor()
+        await page.getByRole("button", { name: "Start login" }).waitFor()
       }))
 
     it("has a sentence for every error of the contract", async () => {
@@ -354,7 +354,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       })
       await page.getByRole("link", { name: "Callbacks" }).click()
       await page
-        .getByRole("row", { name: /^message.sent .*called.* no connection/ })
+        .getByRole("row", { name: /^message.sent .*called.* connection failed/ })
         .first()
         .waitFor()
     }))
@@ -379,7 +379,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await asksAgain
       await awaitAnswers(page)
       assert.strictEqual(await from.inputValue(), String(first.id))
-      const waits = "Messages from it wait. Logged out on the phone. Link it again"
+      const waits = "Its messages wait. Logged out on the phone. Link it again"
       await page.getByText(waits).waitFor()
       await page.getByLabel("To", { exact: true }).fill(uniquePhone())
       await page.getByLabel("Text", { exact: true }).fill("Waits")
@@ -396,6 +396,6 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       })) as { id: number }
       await dashboard.operate("PATCH", `/admin/v1/workspaces/${id}`, { account_disabled: true })
       await goTo(page, dashboard, `/w/${id}/messages/new`)
-      await visibleText(page, "what it sends waits until it is enabled again").waitFor()
+      await visibleText(page, "Messages wait until it is enabled").waitFor()
     }))
 })

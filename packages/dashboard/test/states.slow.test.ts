@@ -9,7 +9,7 @@ import { skipsWithoutBrowser } from "./startDashboard.ts"
 interface ReadScreen {
   readonly name: string
   readonly path: string
-  /** The request whose answer the screen is about. */
+  /** The request for the answer that the screen is about. */
   readonly requests: RegExp
   /** What only that answer puts on the screen. */
   readonly expected: string | ((page: Page) => Locator)
@@ -28,7 +28,7 @@ const readScreens: ReadonlyArray<ReadScreen> = [
     name: "overview",
     path: "/w/1/overview",
     requests: new RegExp(`${workspace}/figures$`),
-    expected: "Messages that ended",
+    expected: "Message results",
   },
   {
     name: "messages",
@@ -40,7 +40,7 @@ const readScreens: ReadonlyArray<ReadScreen> = [
     name: "message panel",
     path: "/w/1/messages?open=1",
     requests: /\/timeline$/,
-    expected: (page) => page.getByRole("list", { name: "What happened" }).locator("li"),
+    expected: (page) => page.getByRole("list", { name: "Timeline" }).locator("li"),
   },
   {
     name: "numbers",
@@ -100,7 +100,7 @@ const readScreens: ReadonlyArray<ReadScreen> = [
     name: "number check",
     path: "/w/1/number-checks/1",
     requests: new RegExp(`${workspace}/number-checks/1$`),
-    expected: "3 of 3 asked",
+    expected: "3 of 3 checked",
   },
   {
     name: "contacts",
@@ -112,25 +112,25 @@ const readScreens: ReadonlyArray<ReadScreen> = [
     name: "settings",
     path: "/w/1/settings",
     requests: new RegExp(`${workspace}$`),
-    expected: "Name of the plan",
+    expected: "Plan name",
   },
   {
     name: "emulator",
     path: "/w/1/emulator?phone=%2B15550101001",
     requests: /\/simulator\/sent$/,
-    expected: (page) => page.getByRole("button", { name: "Read it" }),
+    expected: (page) => page.getByRole("button", { name: "Mark as read" }),
   },
   {
     name: "service",
     path: "/service",
     requests: /^GET \/admin\/v1\/figures$/,
-    expected: "Each reports itself every 15 seconds.",
+    expected: "Each process reports every 15 seconds.",
   },
   {
     name: "held",
     path: "/service/held",
     requests: /^GET \/admin\/v1\/held$/,
-    expected: "The service holds nothing",
+    expected: "Nothing is held",
   },
 ]
 
@@ -157,28 +157,28 @@ const forms: ReadonlyArray<Form> = [
   {
     name: "contacts",
     path: "/w/1/contacts",
-    opens: "Add a contact",
+    opens: "Add contact",
     types: { Name: "Grace", "Phone or username": "+15550100601" },
     sends: /^POST .*\/contacts$/,
-    button: "Add a contact",
+    button: "Add contact",
     field: ["phone", "Phone or username"],
   },
   {
     name: "webhooks",
     path: "/w/1/webhooks",
-    opens: "Add a webhook",
+    opens: "Add webhook",
     types: { URL: "https://shop.example/events", Description: "Kept" },
     sends: /^POST .*\/webhooks$/,
-    button: "Add the webhook",
+    button: "Add webhook",
     field: ["url", "URL"],
   },
   {
     name: "workspaces",
     path: "/workspaces",
-    opens: "Make a workspace",
+    opens: "Create workspace",
     types: { Name: "Kept" },
     sends: /^POST .*\/workspaces$/,
-    button: "Make the workspace",
+    button: "Create workspace",
     field: ["name", "Name"],
   },
   {
@@ -194,29 +194,29 @@ const forms: ReadonlyArray<Form> = [
 
 /** Screens as the real service fills them: workspace 2 has nothing. */
 const bare: ReadonlyArray<readonly [state: string, path: string, shows: string]> = [
-  ["empty", "/w/2/overview", "The first minute"],
-  ["empty", "/w/2/messages", "No message yet"],
-  ["empty", "/w/2/numbers", "No phone is linked"],
-  ["empty", "/w/2/reminders", "No reminder yet"],
-  ["empty", "/w/2/webhooks", "No webhook yet"],
-  ["empty", "/w/2/webhooks/callbacks", "No callback yet"],
-  ["empty", "/w/2/media", "No file yet"],
-  ["empty", "/w/2/number-checks", "No check yet"],
-  ["empty", "/w/2/contacts", "No contact yet"],
-  ["empty", "/w/2/settings", "No key yet"],
-  ["empty", "/w/2/emulator", "No number yet"],
-  ["nothing found", "/w/1/messages?find=zzz", "No message matches"],
-  ["nothing found", "/workspaces?find=zzz", "No workspace"],
-  ["nothing found", "/w/1/media?kind=file", "No file of that kind"],
-  ["nothing found", "/w/1/number-checks/1?status=pending", "No phone has that result"],
-  ["gone", "/w/1/messages?open=9999", "It is no longer there."],
-  ["gone", "/w/1/numbers/9999", "The workspace has no such number."],
-  ["gone", "/w/1/numbers/9999/link", "It is no longer there."],
-  ["gone", "/w/1/reminders/9999", "It is no longer there."],
-  ["gone", "/w/1/webhooks/9999", "It is no longer there."],
-  ["gone", "/w/1/number-checks/9999", "It is no longer there."],
-  ["gone", "/w/9999/settings", "It is no longer there."],
-  ["gone", "/w/1/nowhere", "This page does not exist"],
+  ["empty", "/w/2/overview", "Get started"],
+  ["empty", "/w/2/messages", "No messages yet"],
+  ["empty", "/w/2/numbers", "No numbers yet"],
+  ["empty", "/w/2/reminders", "No reminders yet"],
+  ["empty", "/w/2/webhooks", "No webhooks yet"],
+  ["empty", "/w/2/webhooks/callbacks", "No callbacks yet"],
+  ["empty", "/w/2/media", "No files yet"],
+  ["empty", "/w/2/number-checks", "No checks yet"],
+  ["empty", "/w/2/contacts", "No contacts yet"],
+  ["empty", "/w/2/settings", "No keys yet"],
+  ["empty", "/w/2/emulator", "No numbers yet"],
+  ["nothing found", "/w/1/messages?find=zzz", "No matching messages"],
+  ["nothing found", "/workspaces?find=zzz", "No match on this page"],
+  ["nothing found", "/w/1/media?kind=file", "No files of this type"],
+  ["nothing found", "/w/1/number-checks/1?status=pending", "No phones with this result"],
+  ["gone", "/w/1/messages?open=9999", "Not found. It may have been deleted"],
+  ["gone", "/w/1/numbers/9999", "Number not found."],
+  ["gone", "/w/1/numbers/9999/link", "Not found. It may have been deleted"],
+  ["gone", "/w/1/reminders/9999", "Not found. It may have been deleted"],
+  ["gone", "/w/1/webhooks/9999", "Not found. It may have been deleted"],
+  ["gone", "/w/1/number-checks/9999", "Not found. It may have been deleted"],
+  ["gone", "/w/9999/settings", "Not found. It may have been deleted"],
+  ["gone", "/w/1/nowhere", "Page not found"],
 ]
 
 /** Longer than an answer counts as fresh, and than a page waits until it asks again. */
@@ -304,7 +304,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       await page.getByRole("alert").first().waitFor({ state: "detached" })
 
       const refusals = [
-        [limited, "again in 30 s"],
+        [limited, "retry in 30 s"],
         [notAllowed, "Your role does not allow this."],
       ] as const
       for (const [fault, message] of refusals) {
@@ -315,7 +315,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       }
       await assertCount(page.getByRole("button", { name: "Try again" }), 0)
 
-      const unavailable = alert(page, "The service does not answer.")
+      const unavailable = alert(page, "The service is not responding.")
       for (const fault of ["away", "cut", "hollow"] as const) {
         failWith({ on: requests, with: fault })
         await askAgain(page)
@@ -330,7 +330,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       failWith({ on: requests, with: ended })
       await askAgain(page)
       await page.getByRole("dialog", { name: "Your session has ended" }).waitFor()
-      await assertCount(page.getByRole("alert").filter({ hasText: "Do it again" }), 0)
+      await assertCount(page.getByRole("alert").filter({ hasText: "nothing was changed" }), 0)
       failWith(null)
       await signInAgain(page)
       await found().waitFor()
@@ -357,12 +357,12 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       await assertInvalid(field(label))
 
       const refusals = [
-        ["cut", "The service does not answer."],
-        [limited, "again in 30 s"],
-        ["hollow", "The service does not answer."],
+        ["cut", "The service is not responding."],
+        [limited, "retry in 30 s"],
+        ["hollow", "The service is not responding."],
         [notAllowed, "Your role does not allow this."],
         [broken, `internal_error · ${requestIdOfFaults}`],
-        ["away", "The service does not answer."],
+        ["away", "The service is not responding."],
       ] as const
       for (const [fault, message] of refusals) {
         failWith({ on: form.sends, with: fault })
@@ -417,7 +417,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
         await page.getByText(/^Page 1 · /).waitFor()
         const text = unique("Behind a proxy that buffers")
         await dashboard.request("POST", "/api/v2/messages", { to: { phone: "+15550100610" }, text })
-        await page.getByRole("button", { name: "Connecting: hold the page still" }).waitFor()
+        await page.getByRole("button", { name: "Connecting: pause live updates" }).waitFor()
         await page.clock.fastForward(10_000)
         await visibleText(page, text).first().waitFor()
       },
@@ -427,6 +427,6 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
   it("counts as live once the service's clock has arrived", () =>
     behindProxy(async (page, { url }) => {
       await page.goto(`${url}/w/1/messages`)
-      await page.getByRole("button", { name: "Live: hold the page still" }).waitFor()
+      await page.getByRole("button", { name: "Live: pause live updates" }).waitFor()
     }))
 })

@@ -22,7 +22,7 @@ const topics: ReadonlyArray<Topic> = [
   "simulator",
 ]
 
-/** What a campaign counts, and waits for: no news of its own tell of these. */
+/** What a campaign counts, and waits for: no news of its own report these. */
 const changesCampaigns: ReadonlyArray<Topic> = ["messages", "numbers"]
 const pauseMillis = 1000
 /** Also how often a page asks again while no event reaches it. */

@@ -2,7 +2,7 @@
 
 /**
  * The name of a type or of a schema; the fields of an object, one that may be missing with `?`; the items of a list, as
- * the only one of an array; or several, one of which it has.
+ * the only one of an array; or several: it has one of them.
  */
 export type Shape = string | ReadonlyArray<Shape> | { readonly [field: string]: Shape }
 

@@ -1,4 +1,4 @@
-/** Uploads a file, and tells how far it is, which `fetch` cannot. */
+/** Uploads a file and reports its progress, which `fetch` cannot. */
 import type { MediaFile } from "@messaging-service/client"
 import { base } from "./base.ts"
 import { Refused, readAnswer, toAddress } from "./call.ts"

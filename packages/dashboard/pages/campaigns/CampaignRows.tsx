@@ -1,4 +1,4 @@
-/** The rows of a campaign: what became of each, found by status, error or phone, and all of them as a file. */
+/** The rows of a campaign: the outcome of each, found by status, error or phone, and all of them as a file. */
 import { useMutation } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"

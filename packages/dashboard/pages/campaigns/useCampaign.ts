@@ -11,7 +11,7 @@ export interface CampaignPath {
   readonly campaign_id: number
 }
 
-/** Hours that begin, and a plan that is filled up, are no news. */
+/** Hours that begin, and a plan that is filled up, do not count as news. */
 const pollMillis = 10_000
 
 export const isActive = ({ state }: Campaign): boolean =>

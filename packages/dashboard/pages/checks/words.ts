@@ -6,14 +6,14 @@ import type { ResultStatus } from "./resultStatus.ts"
 
 export const checksLabels = {
   title: "Number checks",
-  about: "Find out which phones exist on WhatsApp before you send to them.",
+  about: "Check which phones are on WhatsApp before you send.",
   add: buttonNames.checkPhones,
-  caption: "Number checks, the newest first",
-  empty: "No check yet",
-  emptyAbout: "Paste phones or choose a file: the service asks WhatsApp about each of them.",
+  caption: "Number checks, newest first",
+  empty: "No checks yet",
+  emptyAbout: "Paste phones or upload a file. Each is looked up on WhatsApp.",
   name: "Name",
   unnamed: (id: number) => `Check ${id}`,
-  state: "State",
+  state: "Status",
   found: "Registered",
   made: "Started",
   of: (part: number, all: number) => `${part.toLocaleString()} of ${all.toLocaleString()}`,
@@ -28,11 +28,11 @@ export const newCheckLabels = {
     count === 0
       ? "With + and country code, one per line. Up to 10,000."
       : count === 1
-        ? "1 phone, each counted once."
-        : `${count.toLocaleString()} phones, each counted once.`,
-  file: "Or a file",
+        ? "1 phone."
+        : `${count.toLocaleString()} phones, duplicates removed.`,
+  file: "Or upload a file",
   fileAbout: "CSV or text. Its phones are added above.",
-  noFile: "The file is no text or has no phones.",
+  noFile: "Not a text file, or no phones in it.",
   tooMany: "At most 10,000 phones.",
   wrong: (lines: ReadonlyArray<PhoneLine>) =>
     `Not a phone with + and country code: ${lines
@@ -40,28 +40,27 @@ export const newCheckLabels = {
       .map(({ line, phone }) => `line ${line.toLocaleString()} (${phone.slice(0, 20)})`)
       .join(
         ", ",
-      )}${lines.length > namedMax ? `, and ${(lines.length - namedMax).toLocaleString()} more` : ""}. Nothing was asked.`,
+      )}${lines.length > namedMax ? `, and ${(lines.length - namedMax).toLocaleString()} more` : ""}. Nothing was checked.`,
   refused: (line: number, message: string) => `Line ${line.toLocaleString()}: ${message}`,
   name: "Name",
-  nameAbout: "Optional: a note, up to 100 characters.",
+  nameAbout: "Optional. Up to 100 characters.",
   start: (count: number) =>
     count === 0
       ? "Check phones"
       : count === 1
         ? "Check the phone"
         : `Check ${count.toLocaleString()} phones`,
-  parts: (count: number) =>
-    `The service checks 1,000 phones at a time: this makes ${count} checks.`,
+  parts: (count: number) => `1,000 phones per check: this creates ${count} checks.`,
 }
 
 export const checkStateLabels: Readonly<Record<NumberCheck["status"], string>> = {
   pending: "waiting",
-  processing: "under way",
-  completed: "done",
+  processing: "running",
+  completed: "completed",
 }
 
 export const resultLabels: Readonly<Record<ResultStatus, string>> = {
-  pending: "not asked yet",
+  pending: "pending",
   registered: "registered",
   not_registered: "not registered",
   failed: "no answer",
@@ -69,10 +68,10 @@ export const resultLabels: Readonly<Record<ResultStatus, string>> = {
 
 export const checkLabels = {
   all: "All checks",
-  progress: "Phones that were asked",
+  progress: "Phones checked",
   checked: (part: number, all: number) =>
-    `${part.toLocaleString()} of ${all.toLocaleString()} asked`,
-  waiting: "The check goes on by itself. While its number is not connected it waits.",
+    `${part.toLocaleString()} of ${all.toLocaleString()} checked`,
+  waiting: "The check runs in the background, and waits while its number is disconnected.",
   registered: "Registered",
   notRegistered: "Not registered",
   others: "No answer",
@@ -81,9 +80,9 @@ export const checkLabels = {
   caption: "Phones of the check",
   phone: "Phone",
   result: "Result",
-  at: "Asked",
-  nothing: "No phone has that result",
-  nothingAbout: "Another choice shows more.",
+  at: "Checked",
+  nothing: "No phones with this result",
+  nothingAbout: "Choose another filter.",
   download: "Download as CSV",
-  downloading: (share: number) => `${Math.round(share * 100)} %`,
+  downloading: (share: number) => `${Math.round(share * 100)}%`,
 }

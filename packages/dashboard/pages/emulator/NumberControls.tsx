@@ -17,7 +17,7 @@ const behaviours = Object.entries(behaviourLabels) as ReadonlyArray<
 >
 
 const latencies = [
-  [0, "at once"],
+  [0, "immediately"],
   [500, "½ s"],
   [3000, "3 s"],
   [30_000, "30 s"],

@@ -3,12 +3,12 @@ export const emulatorLabels = {
   title: "Emulator",
   about: "What recipients received. Nothing here reaches a real phone.",
   phones: "Phones",
-  nothing: "Nothing yet",
-  file: "A file",
-  image: "An image",
+  nothing: "No messages yet",
+  file: "File",
+  image: "Image",
   another: "Another phone, with + and country code",
   open: "Open",
-  noNumber: "No number yet",
+  noNumber: "No numbers yet",
   noNumberAbout: "Link a simulated phone under Numbers, then send from it.",
   from: "From",
   fromName: (name: string) => `From ${name}`,
@@ -20,49 +20,44 @@ export const emulatorLabels = {
 export const phoneLabels = {
   phone: (phone: string) => `Phone ${phone}`,
   simulated: "simulated",
-  nothing: "nothing has arrived",
-  arrived: (count: number) => `${count} arrived`,
+  nothing: "no messages",
+  arrived: (count: number) => `${count} received`,
   list: "Messages on the phone",
-  writeBelow:
-    "Write below. The service treats it as every message: it accepts, queues and sends it.",
+  writeBelow: "Write below. The message is accepted, queued and sent like any other.",
   read: "read",
-  tickedArrived: "arrived",
-  tickArrived: "Tick as arrived",
-  readIt: "Read it",
+  tickedArrived: "delivered",
+  tickArrived: "Mark as delivered",
+  readIt: "Mark as read",
 }
 
 export const controlLabels = {
   number: (id: number, name: string) => `Number ${id}, ${name}`,
   noPhone: "no phone yet",
-  behaviour: "How the platform answers a send",
-  answers: "It answers",
-  wait: (count: string) => `${count} wait`,
+  behaviour: "Platform response",
+  answers: "Responds",
+  wait: (count: string) => `${count} waiting`,
   logOut: "Log out on the phone",
   linkAndScan: "Link and scan",
   resume: "Resume",
 }
 
 export const behaviourLabels = {
-  succeed: ["Works", "The platform accepts every send."],
-  fail: [
-    "Refuses",
-    "Sends fail. Five in a row pause the number, as the real platform would force.",
-  ],
-  hang: ["Hangs", "The platform does not answer, and the outcome stays unknown."],
+  succeed: ["Accept", "The platform accepts every send."],
+  fail: ["Reject", "Sends fail. Five in a row pause the number."],
+  hang: ["Hang", "The platform does not respond. The outcome is unknown."],
   drop: [
-    "Drops one",
-    "The next one arrives and its answer is lost; the service must not send it twice.",
+    "Lose one",
+    "The next message arrives but its response is lost. It must not be sent twice.",
   ],
 } as const
 
 export const clockLabels = {
   title: "Time",
-  heading: "Move time on",
-  about:
-    "The service works off what falls due on the way: schedules, reminders, retries, expiries.",
+  heading: "Advance the clock",
+  about: "Schedules, reminders, retries and expiries run as they come due.",
   minute: "1 minute",
   hour: "1 hour",
   day: "1 day",
   /** Around the setting. */
-  fixed: ["The service runs on the system’s clock. Start it with ", " to move its time here."],
+  fixed: ["The service uses the system clock. Start it with ", " to advance it here."],
 }

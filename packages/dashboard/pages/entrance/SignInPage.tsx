@@ -88,7 +88,7 @@ const SignInWays = ({ code, signedIn }: { code: string | null; signedIn: () => v
   )
 }
 
-/** Also in the dialog over a page whose session has ended. */
+/** Also in the dialog over a page without a session. */
 const SignInForm = ({ signedIn }: { signedIn: () => void }) => {
   const client = useQueryClient()
   const { error, isPending, mutate } = useMutation({
@@ -144,7 +144,7 @@ const TokenField = ({ problem }: { problem: string | undefined }) => {
   )
 }
 
-/** Over a page whose session has ended: signs in again and leaves the page as it is. */
+/** Over a page after its session has ended: signs in again and leaves the page as it is. */
 export const SignedOut = ({ kind }: { kind: BrowserSession["kind"] }) => {
   const client = useQueryClient()
   const router = useRouter()

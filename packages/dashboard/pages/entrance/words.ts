@@ -1,20 +1,20 @@
 /** The words of sign-in, portal links, and addresses without a page. */
 export const signInLabels = {
   title: "Sign in to the console",
-  about: "For the people who run this messaging service.",
-  customer: "Did you come by a link? Ask its sender for a new one.",
+  about: "For the operators of this service.",
+  customer: "Came from a link? Ask its sender for a new one.",
   token: "Operator token",
   signIn: "Sign in",
-  away: "The service does not answer.",
-  wrong: "That is not this service’s operator token.",
+  away: "The service is not responding.",
+  wrong: "Wrong operator token.",
   tooMany: (seconds: number) =>
-    `Too many wrong tokens came from your address. Try again in ${seconds} seconds.`,
+    `Too many failed attempts from your address. Try again in ${seconds} seconds.`,
   /** Between them: the names of a file and of a variable. */
-  where: ["The file ", " in the service’s data directory has the token, unless ", " is set."],
+  where: ["Find the token in the file ", " of the data directory, unless ", " is set."],
   link: "Sign in with this link",
-  linkAbout: "The service printed it at its first start. It works once, within 15 minutes.",
+  linkAbout: "Printed at the first start. Works once, within 15 minutes.",
   linkUsed: "That link no longer works. Sign in with the token.",
-  keeps: "This browser keeps a session, never the token.",
+  keeps: "The token is not stored in this browser.",
 }
 
 export const portalLabels = {
@@ -22,7 +22,7 @@ export const portalLabels = {
   about: "This link works once, in this browser.",
   open: "Open the workspace",
   usedTitle: "This link no longer works",
-  used: "A link opens the workspace once, and only for a short time. Ask the sender for a new one.",
+  used: "A link works once and for a short time. Ask the sender for a new one.",
 }
 
-export const nowhereLabels = { title: "This page does not exist", start: "Go to the start" }
+export const nowhereLabels = { title: "Page not found", start: "Go home" }

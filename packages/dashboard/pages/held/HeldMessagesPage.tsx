@@ -118,17 +118,18 @@ const Chosen = ({
 }
 
 const questions = {
-  release: [labels.releaseAllTitle, labels.releaseAllAbout, labels.releaseAction],
-  cancel: [labels.cancelAllTitle, labels.cancelAllAbout, labels.cancelAction],
+  release: [labels.releaseAllTitle, labels.releaseAllAbout, labels.releaseAction, undefined],
+  cancel: [labels.cancelAllTitle, labels.cancelAllAbout, labels.cancelAction, labels.keep],
 } as const
 
 const All = ({ close, decision, id }: { id: number; decision: Decision; close: () => void }) => {
   const { done, mutate, ...decided } = useHeldDecision(id, close)
-  const [title, about, action] = questions[decision]
+  const [title, about, action, dismiss] = questions[decision]
   return (
     <Confirm
       title={title}
       action={action}
+      {...(dismiss && { dismiss })}
       call={decided}
       act={() => mutate({ decision, body: { filter: {} } })}
       close={close}

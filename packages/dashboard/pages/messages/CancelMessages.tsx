@@ -108,8 +108,9 @@ const Question = ({
   const count = data?.ids.length ?? 0
   return (
     <Confirm
-      title={labels.allMatching}
+      title={labels.askTitle}
       action={labels.cancel(count)}
+      dismiss={labels.keep}
       call={{ isPending: cancel.isPending || matching.isFetching, error: error ?? cancel.error }}
       act={() => count > 0 && cancel.mutate()}
       close={close}

@@ -11,7 +11,7 @@ import { errorCodes, isFiltered, noFilter } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
 import { statuses } from "./MessageStatus.tsx"
 import type { Status } from "./MessageStatus.tsx"
-import { filterLabels as labels } from "./words.ts"
+import { failureLabels, filterLabels as labels } from "./words.ts"
 
 interface FilterProps {
   readonly search: MessageSearch
@@ -37,7 +37,7 @@ export const MessageFilters = ({
           choose={(value) => setSearch({ error: errorCodes.find((code) => code === value) })}
           options={[
             ["", labels.anyError],
-            ...errorCodes.map((code) => [code, labels.errors[code]] as const),
+            ...errorCodes.map((code) => [code, failureLabels[code]] as const),
           ]}
         />
         <NumberFilter search={search} setSearch={setSearch} workspaceId={workspaceId} />

@@ -18,7 +18,7 @@ import { panelLabels as labels } from "./words.ts"
 
 const timeline = "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline"
 
-/** Deliveries of its event are no news of the message. */
+/** Deliveries of its event do not count as news of the message. */
 const deliveriesMillis = 5000
 
 export const MessagePanel = ({

@@ -93,7 +93,7 @@ export const MessagesPage = () => {
   )
 }
 
-/** What became of the workspace's messages in 24 hours, whatever the filters leave. */
+/** The results of the workspace's messages in 24 hours, whatever the filters leave. */
 const Totals = ({ mode, workspaceId }: { workspaceId: number; mode: MessageSearch["mode"] }) => {
   const { data } = useQuery(
     operationQuery("GET /admin/v1/workspaces/{id}/figures", {
@@ -109,7 +109,7 @@ const Totals = ({ mode, workspaceId }: { workspaceId: number; mode: MessageSearc
   return mode === "test" ? labels.testTotals(totals) : totals
 }
 
-/** What can be done with all that match, and what became of it. */
+/** What can be done with all that match, and its result. */
 const Matching = ({
   isEmpty,
   outcome,

@@ -96,7 +96,7 @@ export const NewMessagePage = () => {
   const { changed, ...send } = useSend(id)
   const [round, setRound] = useState(0)
   const [from, setFrom] = useState<number>()
-  /** Empties the form, whose other fields keep what is in them only as long as it does. */
+  /** Empties the form: its other fields keep their content only as long as it does. */
   const again = () => {
     setText("")
     setTo("")

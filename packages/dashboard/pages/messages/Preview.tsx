@@ -8,7 +8,7 @@ export const Preview = ({
   text,
 }: {
   text: string
-  /** Said while there is no text. */
+  /** Shown while the text is empty. */
   empty?: string
   /** The image or file above the text. */
   media?: ReactNode

@@ -33,7 +33,7 @@ export interface MessageSearch {
 
 const isStatus = (value: unknown): value is Status => typeof value === "string" && value in statuses
 
-/** Leaves out whatever is no search: an address is never an error. */
+/** Leaves out whatever is not a search: an address is never an error. */
 export const parseMessageSearch = (raw: Record<string, unknown>): MessageSearch => {
   const { error, find, from, mode, open, reference, since, status, trail } = raw
   return {

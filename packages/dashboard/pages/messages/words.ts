@@ -7,8 +7,8 @@ export const messagesLabels = {
   title: "Messages",
   all: "All messages",
   caption: "Messages, newest first",
-  choose: "Choose",
-  chooseMessage: (id: number) => `Choose message ${id}`,
+  choose: "Select",
+  chooseMessage: (id: number) => `Select message ${id}`,
   openMessage: (id: number, to: string) => `Open message ${id} to ${to}`,
   status: "Status",
   to: "To",
@@ -18,43 +18,45 @@ export const messagesLabels = {
   /** Before a time. */
   times: { sent: "sent", expired: "expired", due: "due", accepted: "accepted" },
   totals: (sent: number, failed: number, waiting: number) =>
-    `${sent.toLocaleString()} sent and ${failed.toLocaleString()} failed in 24 hours, ${waiting.toLocaleString()} ${waiting === 1 ? "waits" : "wait"} now`,
-  testTotals: (totals: string) => `Test: ${totals}`,
+    `Last 24 h: ${sent.toLocaleString()} sent, ${failed.toLocaleString()} failed · ${waiting.toLocaleString()} waiting`,
+  testTotals: (totals: string) => `Test · ${totals}`,
   /** Around a time. */
-  looked: ["Texts were looked at back to ", ". Older messages are on the next pages."],
-  nothingFound: "No message matches",
-  fewerFilters: "Fewer filters find more.",
-  clearFilters: "Clear the filters",
-  empty: "No message yet",
-  emptyAbout: "Messages appear here as soon as they are accepted, whichever way they come.",
-  emptyTest: "No test message yet",
+  looked: ["Searched back to ", ". Older results are on the next pages."],
+  nothingFound: "No matching messages",
+  fewerFilters: "Try removing a filter.",
+  clearFilters: "Clear filters",
+  empty: "No messages yet",
+  emptyAbout: "Messages appear here once accepted, from the API or the dashboard.",
+  emptyTest: "No test messages yet",
   emptyTestAbout:
-    "A test message is accepted and reported like any other, and reaches no phone. Test keys send them, and a form with “Test” checked.",
+    "Test messages are accepted and reported, but never reach a phone. Use a test key, or check “Test” in the form.",
+}
+
+/** Why messages fail, by the code of their error. */
+export const failureLabels = {
+  recipient_not_found: "Recipient not registered",
+  group_not_found: "Group not found",
+  media_unavailable: "File not available",
+  send_failed: "Rejected by the platform",
+  outcome_unknown: "Outcome unknown",
 }
 
 export const filterLabels = {
-  find: "Find by phone or text",
+  find: "Search by phone or text",
   findExample: "Phone or text",
   search: "Search",
   clear: "Clear",
   status: "Status",
-  error: "Failed with",
+  error: "Error",
   anyError: "Any error",
-  errors: {
-    recipient_not_found: "Recipient not registered",
-    group_not_found: "No such group",
-    media_unavailable: "File not available",
-    send_failed: "Refused by the platform",
-    outcome_unknown: "Outcome unknown",
-  },
-  time: "Accepted",
+  time: "Created",
   anyTime: "Any time",
   since: (time: string) => `Since ${time}`,
   spans: {
-    1: "In the last hour",
-    24: "In the last 24 hours",
-    168: "In the last 7 days",
-    720: "In the last 30 days",
+    1: "Last hour",
+    24: "Last 24 hours",
+    168: "Last 7 days",
+    720: "Last 30 days",
   },
   from: "Sending number",
   anyNumber: "Any number",
@@ -62,23 +64,26 @@ export const filterLabels = {
   mode: "Mode",
   modes: { live: "Live messages", test: "Test messages" },
   reference: (reference: string) => `Reference ${reference}`,
-  dropReference: (reference: string) => `Reference ${reference}: show others too`,
+  dropReference: (reference: string) => `Remove filter: reference ${reference}`,
 }
 
 export const chosenLabels = {
-  title: "Chosen messages",
-  chosen: "chosen",
-  ended: (count: number) => ` · ${count} have left or ended`,
-  cancel: (count: number) => `Cancel ${count}`,
-  none: "Choose none",
-  allMatching: "Cancel all that match",
-  counting: "Counting",
+  title: "Selected messages",
+  chosen: "selected",
+  ended: (count: number) => ` · ${count} cannot be cancelled`,
+  cancel: (count: number) =>
+    count === 1 ? "Cancel 1 message" : `Cancel ${count.toLocaleString()} messages`,
+  keep: "Keep them",
+  none: "Clear selection",
+  allMatching: "Cancel all matching…",
+  askTitle: "Cancel all matching messages?",
+  counting: "Counting…",
   askAll: (count: number, more: boolean) =>
-    `${more ? "More than " : ""}${count.toLocaleString()} waiting ${count === 1 ? "message matches" : "messages match"}. What was sent stays as it is.`,
-  nothingWaits: "Nothing that matches waits.",
-  progress: (count: number) => `${count.toLocaleString()} cancelled so far`,
+    `${more ? "More than " : ""}${count.toLocaleString()} waiting ${count === 1 ? "message matches" : "messages match"}. Sent messages are not affected.`,
+  nothingWaits: "No waiting message matches.",
+  progress: (count: number) => `${count.toLocaleString()} cancelled…`,
   done: (cancelled: number, left: number) =>
-    `${cancelled.toLocaleString()} cancelled${left === 0 ? "" : `, ${left.toLocaleString()} had left or ended`}.`,
+    `${cancelled.toLocaleString()} cancelled${left === 0 ? "" : `, ${left.toLocaleString()} already sent or finished`}.`,
 }
 
 export const panelLabels = {
@@ -88,94 +93,94 @@ export const panelLabels = {
   noText: "No text",
   /** What a message carries besides its text. */
   carries: (media: Message["media"]) =>
-    media === null ? "" : media.type === "image" ? "With an image" : "With a file",
+    media === null ? "" : media.type === "image" ? "Image attached" : "File attached",
   whyFailed: "Why it failed",
-  happened: "What happened",
-  truncated: "Older attempts and deliveries are left out.",
+  happened: "Timeline",
+  truncated: "Older attempts and deliveries are not shown.",
   from: "From",
-  noPhone: "a number without a phone",
-  accepted: "Accepted",
-  planned: "Planned for",
-  atOnce: "at once",
+  noPhone: "unlinked number",
+  accepted: "Created",
+  planned: "Scheduled for",
+  atOnce: "immediately",
   expires: "Expires",
   never: "never",
   reference: "Reference",
   campaign: "Campaign",
   ofCampaign: (name: string, row: number) => `${name}, row ${row.toLocaleString()}`,
-  cancel: "Cancel this message",
+  cancel: "Cancel message",
   someone: "unknown",
 }
 
 export const whyLabels = {
   title: "Why is it waiting?",
   /** Around a relative time and the time by the clock. */
-  canLeave: ["It can leave ", ", at ", "."],
-  ends: (remedy: string) => `${remedy}: the message keeps its place, and leaves then.`,
-  forAdministrators: "Owners and administrators of this workspace can do that.",
-  then: (sentence: string) => `Then: ${sentence}`,
+  canLeave: ["Earliest send: ", " (", ")."],
+  ends: (remedy: string) => `${remedy}. The message keeps its place in the queue.`,
+  forAdministrators: "Only owners and administrators can do this.",
+  then: (sentence: string) => `Also: ${sentence}`,
   until: "Until ",
-  toNumber: "Go to its number",
-  resume: "Resume the number",
+  toNumber: "Go to number",
+  resume: "Resume number",
   ahead: (count: number) =>
     count >= 1000
-      ? "More than 1,000 messages of its number leave before it."
+      ? "More than 1,000 messages are ahead of it."
       : count === 1
-        ? "1 message of its number leaves before it."
-        : `${count.toLocaleString()} messages of its number leave before it.`,
-  others: "The messages before it leave first.",
-  soon: "The next free worker takes it.",
+        ? "1 message is ahead of it."
+        : `${count.toLocaleString()} messages are ahead of it.`,
+  others: "Waiting for the messages ahead of it.",
+  soon: "Waiting for a free worker.",
 }
 
 export const waitingTexts = {
-  disabled: "Its workspace is disabled.",
-  held: "The service holds it, because its store was restored from a backup.",
-  campaign: "Its campaign is paused, or outside of its hours.",
-  scheduled: "It is scheduled for later.",
-  connecting: "Its number is connecting.",
-  paused: "Its number is paused.",
+  disabled: "The workspace is disabled.",
+  held: "Held since a backup was restored.",
+  campaign: "Its campaign is paused or outside its hours.",
+  scheduled: "Scheduled for later.",
+  connecting: "The number is connecting.",
+  paused: "The number is paused.",
   sending: "The number is sending another message now.",
-  resting: "Its number rests between two messages.",
-  limited: "Its number has reached its limit for now.",
-  no_room: "The disk does not give its file, or has no room for it.",
+  resting: "The number is pacing its messages.",
+  limited: "The number has reached its sending limit.",
+  no_room: "Its file cannot be read, or the disk is full.",
 }
 
 export const disconnectedTexts: Readonly<Record<string, string>> = {
-  logged_out: "Its number was logged out on the phone.",
-  replaced: "Another program uses its number’s connection.",
-  banned: "The platform has banned its number.",
-  restricted: "The platform lets its number send nothing for now.",
-  client_outdated: "The platform refuses its number’s client as outdated.",
-  passkey_required: "Its number’s account asks for a passkey.",
-  link_expired: "Its number was not linked in time.",
-  connection_lost: "Its number lost its connection and tries again.",
-  not_linked: "Its number was never linked.",
+  logged_out: "The number was logged out on the phone.",
+  replaced: "Another program took over the number’s connection.",
+  banned: "The platform banned the number.",
+  restricted: "The platform restricted the number for now.",
+  client_outdated: "The platform rejects this client version as outdated.",
+  passkey_required: "The account requires a passkey.",
+  link_expired: "Linking timed out.",
+  connection_lost: "Connection lost. Reconnecting.",
+  not_linked: "The number was never linked.",
 }
 
 export const pausedTexts: Readonly<Record<string, string>> = {
-  paused: "A user of its workspace or an operator paused its number.",
-  restricted: "Its number is paused: the platform refused five messages in a row.",
-  banned: "Its number is paused: the platform has banned it.",
-  client_outdated: "Its number is paused: the platform refuses its client as outdated.",
+  paused: "A user or an operator paused the number.",
+  restricted: "The number is paused: the platform rejected five messages in a row.",
+  banned: "The number is paused: the platform banned it.",
+  client_outdated: "The number is paused: the platform rejects this client version as outdated.",
 }
 
 /** What ends the wait for a number that does not connect by itself, for each of its reasons. */
 export const linkRemedies: Readonly<Record<string, string>> = {
-  logged_out: "Link it again",
-  replaced: "Resume it, or link it again",
-  banned: "Follow what the phone’s app offers, then resume it",
-  restricted: "Resume it once the phone’s app works again",
-  client_outdated: "Update the service, then resume it",
-  passkey_required: "Switch the passkey off on the phone, then link it again",
-  link_expired: "Link it again",
-  not_linked: "Link it",
+  logged_out: "Link the number again",
+  replaced: "Resume the number, or link it again",
+  banned: "Follow the steps in the phone’s app, then resume the number",
+  restricted: "Resume the number once the phone’s app works again",
+  client_outdated: "Update the service, then resume the number",
+  passkey_required: "Switch the passkey off on the phone, then link the number again",
+  link_expired: "Link the number again",
+  not_linked: "Link the number",
 }
 
 /** What ends a pause, for each of its reasons. */
 export const resumeRemedies: Readonly<Record<string, string>> = {
-  paused: "Resume it",
-  restricted: "Look into the phone’s app, then resume it",
-  banned: "Follow what the phone’s app offers, then resume it",
-  client_outdated: "Update the service, then resume it",
+  paused: "Resume the number",
+  restricted: "Check the phone’s app, then resume the number",
+  banned: "Follow the steps in the phone’s app, then resume the number",
+  client_outdated: "Update the service, then resume the number",
 }
 
 export const stepLabels: Readonly<Record<TimelineEntry["type"], (entry: TimelineEntry) => string>> =
@@ -183,10 +188,10 @@ export const stepLabels: Readonly<Record<TimelineEntry["type"], (entry: Timeline
     accepted: () => "Accepted",
     due: () => "Due",
     postponed: () => "Postponed",
-    attempt_refused: () => "Attempt refused",
+    attempt_refused: () => "Attempt rejected",
     attempt_interrupted: () => "Attempt interrupted",
-    sent: () => "Handed to the platform",
-    delivered: () => "Arrived on the phone",
+    sent: () => "Sent to the platform",
+    delivered: () => "Delivered",
     read: () => "Read",
     failed: () => "Failed",
     expired: () => "Expired",
@@ -199,15 +204,15 @@ export const stepLabels: Readonly<Record<TimelineEntry["type"], (entry: Timeline
     },
   }
 
-export const again = " · again "
+export const again = " · retry "
 
 export const newMessageLabels = {
   title: buttonNames.newMessage,
   to: "To",
   toAbout: (count: number) =>
     count <= 1
-      ? "A phone with + and country code, or a Telegram username with @. One per line for several, up to 1,000."
-      : `${count.toLocaleString()} recipients, each of whom gets a message of their own.`,
+      ? "Phone number with + and country code, or Telegram @username. One per line, up to 1,000."
+      : `${count.toLocaleString()} recipients. Each gets a separate message.`,
   suggested: "Last recipients and contacts:",
   suggestedAlso: "Add:",
   from: "From",
@@ -215,10 +220,10 @@ export const newMessageLabels = {
   text: "Text",
   textAbout: (left: number) => `*bold*, _italic_ and ~strike~ work. ${left.toLocaleString()} left.`,
   sendAt: "Send at",
-  sendAtAbout: "Empty: at once.",
+  sendAtAbout: "Leave empty to send now.",
   expiresAt: "Expires at",
-  expiresAtAbout: "Optional: after this time it is no longer sent.",
-  test: "Test: accept and report it, but send nothing",
+  expiresAtAbout: "Optional. Not sent after this time.",
+  test: "Test: accepted and reported, never sent",
   send: (count: number, isLater = false) => {
     const verb = isLater ? "Schedule" : "Send"
     return count <= 1 ? verb : `${verb} ${count.toLocaleString()} messages`
@@ -231,12 +236,11 @@ export const newMessageLabels = {
   },
   view: "View",
   reference: "Reference",
-  referenceAbout:
-    "Optional: what you call it, such as the id of an order. Recipients never see it.",
+  referenceAbout: "Optional. Your own id, such as an order number. Recipients don’t see it.",
 }
 
 export const sendingNotes = {
-  disabled: "This workspace is disabled: what it sends waits until it is enabled again.",
-  noPlan: "This workspace has no plan: the service refuses to send its messages.",
-  noAllowance: "The plan has no messages left: the service refuses to send more.",
+  disabled: "This workspace is disabled. Messages wait until it is enabled.",
+  noPlan: "This workspace has no plan. Sends are rejected.",
+  noAllowance: "The plan has no messages left. Sends are rejected.",
 }

@@ -4,6 +4,7 @@ import { useId, useRef, useState } from "react"
 import { Refused, useCall } from "../api/call.ts"
 import { Choice } from "../ui/forms.tsx"
 import { Button } from "../ui/parts.tsx"
+import { dialogLabels } from "../ui/words.ts"
 import { linkDialogLabels as labels } from "./words.ts"
 
 type Method = "qr" | "phone_code"
@@ -51,7 +52,7 @@ export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
             {link.error instanceof Refused ? link.error.message : link.error && labels.away}
           </p>
           <div className="flex justify-end gap-2">
-            <Button onClick={() => dialog.current?.close()}>{labels.notNow}</Button>
+            <Button onClick={() => dialog.current?.close()}>{dialogLabels.cancel}</Button>
             <Button type="submit" variant="primary" busy={link.isPending}>
               {labels.show}
             </Button>

@@ -11,10 +11,11 @@ import { Form, formText } from "../ui/forms.tsx"
 import { Button, Empty, Fact, Failure, PageHead, QueryFailure, Section } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { parseFieldTime } from "../ui/zone.ts"
-import { toName } from "./connection.ts"
+import { getStanding, toName } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
 import { LogIn } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
+import { StandingSentence } from "./StandingSentence.tsx"
 import { endLabels, numberLabels as labels, pauseLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId")
@@ -51,7 +52,9 @@ export const NumberPage = () => {
       </PageHead>
       <QueryFailure error={numbers.error} again={() => void numbers.refetch()} />
       <Answer query={connection}>
-        {(data) => <Facts connection={data} hasWorker={session.kind === "operator"} />}
+        {(data) => (
+          <Facts number={number} connection={data} hasWorker={session.kind === "operator"} />
+        )}
       </Answer>
       {mayChange && <Label number={number} path={path} />}
       {mayChange && (
@@ -78,16 +81,15 @@ const Missing = ({ workspaceId }: { workspaceId: string }) => (
 const Facts = ({
   connection,
   hasWorker,
+  number,
 }: {
+  number: SendingNumber
   connection: Connection
   /** Its name is that of a machine of the operator. */
   hasWorker: boolean
 }) => (
   <dl className="card grid grid-cols-2 gap-4 p-4 md:grid-cols-4">
-    <Fact name={labels.state}>
-      {connection.state}
-      {connection.reason !== null && ` · ${connection.reason.replaceAll("_", " ")}`}
-    </Fact>
+    <State number={number} connection={connection} />
     <Fact name={labels.since}>
       <When at={connection.since} />
     </Fact>
@@ -103,6 +105,20 @@ const Facts = ({
     {hasWorker && <Fact name={labels.worker}>{connection.worker ?? labels.noWorker}</Fact>}
   </dl>
 )
+
+const State = ({ connection, number }: { number: SendingNumber; connection: Connection }) => {
+  const standing = getStanding(number, connection)
+  return (
+    <Fact name={labels.state}>
+      {standing.label}
+      {standing.message !== null && (
+        <span className="block whitespace-normal text-soft">
+          <StandingSentence standing={standing} state={connection} />
+        </span>
+      )}
+    </Fact>
+  )
+}
 
 const Label = ({ number, path }: { number: SendingNumber; path: NumberPath }) => {
   const change = useCall("PATCH /admin/v1/workspaces/{id}/numbers/{number_id}")

@@ -1,4 +1,4 @@
-/** What the state of a number means, in the list of numbers and where a message waits for one. */
+/** What the state of a number means, in the list of numbers, on the page of one, and where a message waits for one. */
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import type { ListedConnection } from "@messaging-service/client"
@@ -13,7 +13,7 @@ export const StandingSentence = ({
   state,
 }: {
   standing: Standing
-  state: ListedConnection | undefined
+  state: Pick<ListedConnection, "paused_until"> | undefined
 }) => (
   <>
     {standing.message ?? labels.notConnected}

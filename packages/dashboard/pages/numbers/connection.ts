@@ -40,7 +40,7 @@ const connected: Standing = { ...good, label: labels.connected, message: null, r
 
 export const getStanding = (
   number: SendingNumber,
-  state: ListedConnection | undefined,
+  state: Pick<ListedConnection, "paused_until" | "reason" | "state"> | undefined,
 ): Standing => {
   if (number.status === "connecting")
     return { ...busy, label: labels.linking, message: sentences.linking, remedy: "code" }

@@ -4,56 +4,51 @@ import { buttonNames } from "../ui/words.ts"
 /** The words of the numbers' pages. */
 export const numbersLabels = {
   title: "Numbers",
-  about: "Messages leave from these phones",
+  about: "Phones and accounts that send your messages",
   newNumber: (id: number) => `New number ${id}`,
   noPhone: "no phone yet",
-  empty: "No phone is linked",
+  empty: "No numbers yet",
   emptyAbout:
-    "Messages leave from a phone of your own. Linking takes a minute, and you need the phone at hand.",
-  emptyForMembers:
-    "Owners and administrators of this workspace link phones. Messages are accepted, and wait until one is linked.",
+    "Messages are sent from your own phone. Linking takes a minute; have the phone ready.",
+  emptyForMembers: "Owners and administrators can link phones. Messages wait until one is linked.",
   resume: "Resume",
   linkAgain: "Link again",
   logIn: "Log in",
-  showCode: "Show the code",
+  showCode: "Show code",
   pause: "Pause",
-  byTheHour: "Sent by the hour, 24 h",
+  byTheHour: "Sent per hour, last 24 h",
   in24h: (limit: string) => `of ${limit} in 24 h`,
-  quota: "Used part of the 24-hour quota",
+  quota: "24-hour limit used",
   next: ", next ",
-  waiting: (count: number) =>
-    count === 0
-      ? "Nothing waits"
-      : `${count.toLocaleString()} ${count === 1 ? "message waits" : "messages wait"}`,
+  waiting: (count: number) => (count === 0 ? "None waiting" : `${count.toLocaleString()} waiting`),
   waitFor: (count: number) =>
-    ` ${count.toLocaleString()} ${count === 1 ? "message waits" : "messages wait"} for it.`,
+    ` ${count.toLocaleString()} ${count === 1 ? "message" : "messages"} waiting.`,
 }
 
 export const linkDialogLabels = {
   title: buttonNames.linkPhone,
-  how: "How",
+  how: "Method",
   qr: "Scan a QR code",
-  qrAbout: "The sending phone has a camera, and you see this page on another screen.",
-  code: "Type a code on the phone",
-  codeAbout: "You see this page on the phone itself.",
-  phone: "Its number, with + and country code",
-  away: "The service does not answer.",
-  notNow: "Not now",
-  show: "Show the code",
+  qrAbout: "For a phone with a camera, with this page on another screen.",
+  code: "Enter a code on the phone",
+  codeAbout: "For when this page is open on the phone itself.",
+  phone: "Phone number, with + and country code",
+  away: "The service is not responding.",
+  show: "Show code",
 }
 
 export const linkLabels = {
   title: buttonNames.linkPhone,
-  linking: "A phone is being linked",
-  notForMembers: "Owners and administrators of the workspace see its code.",
+  linking: "Linking in progress",
+  notForMembers: "Only owners and administrators see the code.",
   scan: "Scan as the simulated phone",
   allNumbers: "All numbers",
   linked: (phone: string) => `+${phone} is linked`,
-  linkedAbout: "Messages can leave from it now. Keep the phone online from time to time.",
-  goOn: "Go on",
-  over: "The time is over",
-  overAbout: "No phone took the code within ten minutes.",
-  newCode: "Show a new code",
+  linkedAbout: "It can send messages now. Bring the phone online from time to time.",
+  goOn: "Done",
+  over: "Time is up",
+  overAbout: "No phone used the code within ten minutes.",
+  newCode: "Get a new code",
   steps: (byQr: boolean) => [
     "Open WhatsApp on the phone that will send.",
     "Go to Settings, then Linked devices.",
@@ -63,12 +58,12 @@ export const linkLabels = {
   ],
   logOut:
     "The phone lists this service among its linked devices. You can log it out there, or here, at any time.",
-  taken: "The phone has taken the code. Linking finishes…",
+  taken: "Code accepted. Finishing…",
   waiting: "Waiting for the phone…",
-  asking: "Asking for a code…",
+  asking: "Requesting a code…",
   qrCode: "QR code to scan with the phone",
   code: (letters: string) => `Code: ${letters}`,
-  anotherIn: (left: string) => `Another code in ${left}`,
+  anotherIn: (left: string) => `New code in ${left}`,
   timeLeft: "Time left",
   left: (left: string) => `${left} left`,
 }
@@ -83,24 +78,25 @@ export const standingLabels = {
 }
 
 export const standingSentences = {
-  linking: "Waits for a phone to take its code.",
-  pausedOpen: "Paused until a user resumes it.",
-  pausedUntil: "Paused. It resumes by itself",
-  connecting: "It is connecting.",
-  notConnected: "It is not connected.",
-  messagesWait: "Messages from it wait.",
+  linking: "Waiting for a phone to use the code.",
+  pausedOpen: "Paused until resumed.",
+  pausedUntil: "Paused. Resumes",
+  connecting: "Connecting.",
+  notConnected: "Not connected.",
+  messagesWait: "Its messages wait.",
 }
 
 /** Why a number is not connected, and what to do. */
 export const disconnectedSentences: Readonly<Record<string, string>> = {
-  logged_out: "Logged out on the phone. Link it again, and its messages leave.",
-  replaced: "Another program uses its connection. Resume it here, or link it again.",
-  banned: "The platform has banned it. Look into the phone’s app before you resume it.",
-  restricted: "The platform lets it send nothing for now.",
-  client_outdated: "The platform refuses its client as outdated. Update the service, then resume.",
-  passkey_required: "The account asks for a passkey, which only the phone can give.",
-  link_expired: "The time to link it is over. Ask for a new code.",
-  connection_lost: "The connection was lost; the service tries again.",
+  logged_out: "Logged out on the phone. Link it again to send its messages.",
+  replaced: "Another program took over its connection. Resume it here, or link it again.",
+  banned: "Banned by the platform. Check the phone’s app before you resume it.",
+  restricted: "Restricted by the platform for now.",
+  client_outdated: "The platform rejects this client version. Update the service, then resume.",
+  passkey_required:
+    "The account requires a passkey. Switch it off on the phone, then link it again.",
+  link_expired: "Linking timed out. Get a new code.",
+  connection_lost: "Connection lost. Reconnecting.",
   not_linked: "Never linked to a phone.",
   account_disabled: "Its workspace is disabled.",
 }
@@ -109,28 +105,28 @@ export const numberLabels = {
   title: (id: number) => `Number ${id}`,
   all: "All numbers",
   label: "Label",
-  labelAbout: "A name for people; recipients never see it.",
+  labelAbout: "A name for your team. Recipients don’t see it.",
   save: "Save",
   saved: "Saved.",
-  gone: "The workspace has no such number. It was deleted, or the address is wrong.",
-  state: "State",
+  gone: "Number not found. It may have been deleted, or the address is wrong.",
+  state: "Status",
   since: "Since",
   seen: "Last seen",
   never: "never",
   waiting: "Waiting",
-  nextSend: "Next message",
+  nextSend: "Next send",
   none: "none",
   sent: "Sent in 24 h",
   reconnects: "Reconnects",
   worker: "Worker",
-  noWorker: "none has it",
+  noWorker: "none",
 }
 
 export const pauseLabels = {
   title: "Pause",
-  about: "Messages are accepted and wait. One that is being sent may still leave.",
+  about: "Messages are accepted and wait. One in flight may still be sent.",
   until: "Until",
-  untilAbout: "Empty: until a user resumes it.",
+  untilAbout: "Leave empty to pause until resumed.",
   pause: "Pause",
   resume: "Resume",
   paused: "The number is paused.",
@@ -138,53 +134,52 @@ export const pauseLabels = {
 
 export const pacingLabels = {
   title: "Pacing",
-  about: "How fast the number may send. Empty: no such limit. A change counts at once.",
+  about: "How fast the number may send. Leave empty for no limit. Changes apply immediately.",
   fields: {
-    min_interval_ms: ["Rest after a message (ms)", "At least."],
-    jitter_ms: ["Longer by up to (ms)", "Drawn for each message."],
+    min_interval_ms: ["Minimum interval (ms)", "Between messages."],
+    jitter_ms: ["Random delay up to (ms)", "Added after each message."],
     per_minute: ["Messages per minute", ""],
     per_hour: ["Messages per hour", ""],
-    new_recipients_per_day: ["New recipients per day", "Phones that it never sent to before."],
+    new_recipients_per_day: ["New recipients per day", "Recipients it has not messaged before."],
   } as const,
-  save: "Save the pacing",
+  save: "Save pacing",
 }
 
 export const proxyLabels = {
   title: "Proxy",
-  about: "The connection of the number goes through it. The service never shows its URL again.",
+  about: "The number connects through it. The URL is not shown again.",
   now: (host: string, port: number) => `The number uses ${host}:${port}.`,
   direct: "The number connects directly.",
-  url: "URL of the proxy",
+  url: "Proxy URL",
   example: "socks5://user:password@proxy.example:1080",
-  save: "Use this proxy",
-  remove: "Use none",
-  check: "Check the proxy",
-  works: (millis: number) => `The proxy works: a connection opened in ${millis} ms.`,
+  save: "Save proxy",
+  remove: "Remove proxy",
+  check: "Test proxy",
+  works: (millis: number) => `Proxy works: connected in ${millis} ms.`,
 }
 
 /** Why a checked proxy opened no connection. */
 export const proxyProblemLabels: Readonly<Record<NonNullable<ProxyCheck["error"]>, string>> = {
-  timeout: "The proxy does not work: no connection opened within 10 seconds.",
-  dns: "The proxy does not work: its name does not resolve.",
-  tls: "The proxy does not work: its certificate or its TLS is wrong.",
-  connection: "The proxy does not work: it refused or broke off the connection.",
-  credentials_refused: "The proxy refuses the user name or the password.",
-  target_refused: "The proxy answers, but it does not reach the platform.",
-  unexpected_answer: "What answers at this address is not a proxy of this kind.",
+  timeout: "Proxy failed: no connection within 10 seconds.",
+  dns: "Proxy failed: host not found.",
+  tls: "Proxy failed: certificate or TLS error.",
+  connection: "Proxy failed: connection refused or dropped.",
+  credentials_refused: "The proxy rejects the user name or password.",
+  target_refused: "The proxy responds but cannot reach the platform.",
+  unexpected_answer: "The server at this address is not this kind of proxy.",
   proxy_unreadable: "The service can no longer read the URL. Enter it again.",
-  no_remote: "Nothing was tried: this number connects to no platform.",
+  no_remote: "Not tested: this number does not connect to a platform.",
 }
 
 export const endLabels = {
   title: "Log out or delete",
   logOut: "Log out",
   logOutTitle: (name: string) => `Log ${name} out?`,
-  logOutAbout:
-    "Its device is logged out and its credentials are erased. Its messages keep waiting.",
-  remove: "Delete the number",
+  logOutAbout: "Unlinks the device and erases its credentials. Its messages keep waiting.",
+  remove: "Delete number",
   removeTitle: (name: string) => `Delete ${name}?`,
   removeAbout: (waiting: number) =>
     waiting === 0
-      ? "No message waits for it. This cannot be undone."
-      : `This cancels ${waiting.toLocaleString()} waiting ${waiting === 1 ? "message" : "messages"}. It cannot be undone.`,
+      ? "No messages are waiting. This cannot be undone."
+      : `Cancels ${waiting.toLocaleString()} waiting ${waiting === 1 ? "message" : "messages"}. This cannot be undone.`,
 }

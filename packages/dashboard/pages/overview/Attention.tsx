@@ -23,7 +23,7 @@ interface Item {
   readonly title: string
   readonly message?: string
   readonly link?: Pick<LinkProps, "to" | "search">
-  /** Whose log the link leads to. */
+  /** The webhook of the log that the link leads to. */
   readonly webhookId?: string
 }
 

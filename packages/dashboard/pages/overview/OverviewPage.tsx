@@ -14,7 +14,8 @@ import { formatSize } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
 import { ranges } from "./range.ts"
-import { failureLabels, firstLabels, overviewLabels as labels } from "./words.ts"
+import { failureLabels } from "../messages/words.ts"
+import { firstLabels, overviewLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/overview")
 
@@ -189,7 +190,7 @@ const Failures = ({
                 search={{ error: code as MessageErrorCode }}
                 className="hover:underline"
               >
-                {failureLabels[code] ?? code}
+                {(failureLabels as Readonly<Record<string, string>>)[code] ?? code}
               </Link>
               <span className="font-semibold tabular-nums">{count.toLocaleString()}</span>
             </div>
@@ -278,7 +279,7 @@ const Left = ({ figures: { allowance, storage } }: { figures: Figures }) => (
 )
 
 const change = (now: number, before: number): string => {
-  if (before === 0) return now === 0 ? labels.noneBefore : labels.noneInSpan
+  if (before === 0) return now === 0 ? labels.same : labels.noneInSpan
   const part = Math.round(((now - before) / before) * 100)
   return part === 0 ? labels.same : labels.change(part)
 }

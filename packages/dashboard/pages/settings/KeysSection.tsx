@@ -175,7 +175,7 @@ const NewKey = ({
   isOwner,
 }: {
   id: number
-  /** Administrators make keys of version 1 alone. */
+  /** Administrators only create keys of version 1. */
   isOwner: boolean
   close: () => void
 }) => {

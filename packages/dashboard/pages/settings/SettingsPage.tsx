@@ -147,7 +147,7 @@ const Typed = ({ close, workspace }: { workspace: Workspace; close: () => void }
         />
         {error && <Failure error={error} />}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={close}>{dialogLabels.back}</Button>
+          <Button onClick={close}>{dialogLabels.cancel}</Button>
           <Button type="submit" variant="danger" busy={isPending} aria-disabled={!isSure}>
             {deleteLabels.action}
           </Button>

@@ -47,7 +47,7 @@ export const FormDialog = ({ close, title, ...form }: Closable & FormProps) => (
   </Dialog>
 )
 
-/** What became of it, such as a secret that is shown once. */
+/** The result, such as a secret that is shown once. */
 export const DoneDialog = ({ children, close, title }: Closable & { children: ReactNode }) => (
   <Dialog title={title} close={close}>
     {children}
@@ -60,6 +60,8 @@ export const DoneDialog = ({ children, close, title }: Closable & { children: Re
 interface Question extends Closable {
   /** The word on the button. */
   readonly action: string
+  /** The word on the button that changes nothing. Default: Cancel, ambiguous next to "Cancel all". */
+  readonly dismiss?: string
   readonly children: ReactNode
 }
 
@@ -70,6 +72,7 @@ export const Confirm = ({
   call: { error, isPending },
   children,
   close,
+  dismiss = labels.cancel,
   title,
   variant = "danger",
 }: Question & { call: Call; act: () => void; variant?: "danger" | "primary" }) => (
@@ -77,7 +80,7 @@ export const Confirm = ({
     <div className="text-soft">{children}</div>
     {error && <Failure error={error} />}
     <div className="flex flex-wrap justify-end gap-2">
-      <Button onClick={close}>{labels.back}</Button>
+      <Button onClick={close}>{dismiss}</Button>
       <Button variant={variant} busy={isPending} onClick={act}>
         {action}
       </Button>

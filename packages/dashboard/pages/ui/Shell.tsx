@@ -28,12 +28,12 @@ import { KeysHelp, Palette } from "./Palette.tsx"
 import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
 import { ServiceClock, span } from "./Time.tsx"
-import { liveLabels, shellLabels as labels, zoneLabels } from "./words.ts"
+import { buttonNames, liveLabels, shellLabels as labels, zoneLabels } from "./words.ts"
 import { changeZone, useOtherZone } from "./zone.ts"
 
 type Over = "palette" | "keys" | null
 
-/** What surrounds a page. To a portal's session, the address of another workspace is no page. */
+/** What surrounds a page. To a portal's session, the address of another workspace is not a page. */
 export const Shell = () => {
   const { workspaceId } = useParams({ strict: false })
   const { session } = useRouteContext({ from: "/inside" })
@@ -165,7 +165,7 @@ const keyRows = (
   pages: ReadonlyArray<WorkspacePage>,
 ): ReadonlyArray<readonly [keys: string, what: string]> => [
   ["Ctrl K", labels.keys.goTo],
-  ["c", labels.keys.write],
+  ["c", buttonNames.newMessage],
   ["/", labels.keys.find],
   ["j", labels.keys.next],
   ["k", labels.keys.previous],

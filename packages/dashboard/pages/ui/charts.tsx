@@ -118,7 +118,7 @@ const Legend = ({
     ))}
     <span className="w-20 text-right tabular-nums max-md:hidden">
       {visible === null
-        ? labels.inAll
+        ? labels.total(short(series.reduce((sum, one) => sum + getSum(one), 0)))
         : `${toName(visible)}–${visible + 1 < at.length ? toName(visible + 1) : labels.now}`}
     </span>
   </figcaption>

@@ -36,7 +36,6 @@ type GoTo = (
 const ofSending = (goTo: GoTo): ReadonlyArray<Command> => [
   {
     name: buttonNames.newMessage,
-    also: [labels.keys.write],
     icon: "send",
     group: groups.action,
     keys: "c",

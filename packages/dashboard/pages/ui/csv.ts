@@ -90,7 +90,7 @@ export const findColumns = ([head = [], next = []]: ReadonlyArray<Cells>) => {
 /** Whether the file begins with the mark of UTF-16, which spreadsheets write as "Unicode text". */
 const isUtf16 = ([first, second]: Uint8Array): boolean => first === 0xff && second === 0xfe
 
-/** Undefined for bytes that are no text. */
+/** Undefined for bytes that are not text. */
 export const decodeText = (bytes: Uint8Array): string | undefined => {
   try {
     const encoding = isUtf16(bytes) ? "utf-16le" : "utf-8"

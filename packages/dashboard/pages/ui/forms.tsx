@@ -172,13 +172,13 @@ export const CheckField = ({
   </label>
 )
 
-/** The fields of the contract whose refusals a field shows. */
+/** The fields of the contract with refusals that a field shows. */
 type PublicFields = string | ReadonlyArray<string>
 
 type DataField = FieldLabels & {
   readonly name: string
   readonly shows?: PublicFields
-  /** Takes what the user writes, of a field whose value the page holds. */
+  /** Takes what the user writes, of a field with a value that the page holds. */
   readonly change?: (value: string) => void
 } & (
     | ({
@@ -258,7 +258,7 @@ const FormEnd = ({ action, call: { error, isPending }, close, fields }: FormEndP
       <Failure error={error} />
     )}
     <div className="flex flex-wrap justify-end gap-2">
-      {close && <Button onClick={close}>{labels.back}</Button>}
+      {close && <Button onClick={close}>{labels.cancel}</Button>}
       <Button type="submit" variant="primary" busy={isPending}>
         {action}
       </Button>

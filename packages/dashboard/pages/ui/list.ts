@@ -11,7 +11,7 @@ export interface TrailSearch {
   readonly trail?: ReadonlyArray<string> | undefined
 }
 
-/** Leaves out whatever is no trail. */
+/** Leaves out whatever is not a trail. */
 export const parseTrail = ({ trail }: Record<string, unknown>): TrailSearch =>
   Array.isArray(trail) ? toTrail(trail.filter((cursor) => typeof cursor === "string")) : {}
 

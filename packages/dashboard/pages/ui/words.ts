@@ -2,12 +2,12 @@
 import type { LiveState } from "../api/live.ts"
 
 export const paletteLabels = {
-  title: "Go to or do",
-  field: "What for",
+  title: "Command menu",
+  field: "Search",
   example: (isOperator: boolean) =>
-    `A page, ${isOperator ? "a workspace, " : ""}a message’s number, a phone`,
-  found: "Found",
-  nothing: "Nothing has that name.",
+    `Search pages, ${isOperator ? "workspaces, " : ""}message ids, phones`,
+  found: "Results",
+  nothing: "No results",
   keys: "Keyboard shortcuts",
 }
 
@@ -34,16 +34,16 @@ export const buttonNames = {
   newCampaign: "New campaign",
   newReminder: "New reminder",
   linkPhone: "Link a phone",
-  addWebhook: "Add a webhook",
-  addContact: "Add a contact",
-  makeKey: "Make a key",
+  addWebhook: "Add webhook",
+  addContact: "Add contact",
+  makeKey: "Create key",
   checkPhones: "Check phones",
   uploadFile: "Upload a file",
-  makeWorkspace: "Make a workspace",
+  makeWorkspace: "Create workspace",
 }
 
 export const shellLabels = {
-  skip: "Skip to the page",
+  skip: "Skip to content",
   goTo: "Go to…",
   pages: "Pages",
   theme: "Theme",
@@ -57,23 +57,22 @@ export const shellLabels = {
   workspaceId: (id: string | number) => `Workspace ${id}`,
   allWorkspaces: "All workspaces",
   goBack: "Back to your app",
-  disabled: "This workspace is disabled: nothing is sent, and what waits keeps waiting.",
+  disabled: "This workspace is disabled. Messages wait until it is enabled again.",
   disabledForOperators:
-    "This workspace is disabled: nothing is sent, and what waits keeps waiting. Its settings enable it again.",
-  movedOn: (span: string) => `moved on by ${span}`,
-  showNews: "show news as they happen",
-  holdStill: "hold the page still",
-  groups: { page: "Page", action: "Action", find: "Find", open: "Open" },
-  changeTheme: "Theme: light or dark",
+    "This workspace is disabled. Messages wait until you enable it in Settings.",
+  movedOn: (span: string) => `${span} ahead`,
+  showNews: "resume live updates",
+  holdStill: "pause live updates",
+  groups: { page: "Page", action: "Action", find: "Search", open: "Open" },
+  changeTheme: "Toggle light and dark theme",
   showKeys: "Keyboard shortcuts",
   messagesTo: (phone: string) => `Messages to ${phone}`,
   message: (id: string) => `Message ${id}`,
   keys: {
-    goTo: "Go to a page, a message, a phone",
-    write: "Write a message",
-    find: "Find",
-    next: "Next",
-    previous: "Previous",
+    goTo: "Open the command menu",
+    find: "Search",
+    next: "Next row",
+    previous: "Previous row",
     open: "Open",
     close: "Close",
     all: "Keyboard shortcuts",
@@ -89,7 +88,7 @@ export const liveLabels: Readonly<Record<LiveState, string>> = {
 
 const zoneName = (zone: string): string => zone.replaceAll("_", " ")
 
-export const dialogLabels = { back: "Back", done: "Done" }
+export const dialogLabels = { cancel: "Cancel", done: "Done" }
 
 export const zoneLabels = {
   zone: zoneName,
@@ -99,45 +98,44 @@ export const zoneLabels = {
 }
 
 export const pagerLabels = {
-  pages: "Pages of the list",
+  pages: "Pagination",
   page: (page: number, visible: number) => `Page ${page} · ${visible} shown`,
-  lastPage: (page: number, visible: number) => `Page ${page}, the last · ${visible} shown`,
-  all: (visible: number) => (visible === 0 ? "" : `${visible} in all`),
-  asking: "Asking…",
+  lastPage: (page: number, visible: number) => `Page ${page} (last) · ${visible} shown`,
+  all: (visible: number) => (visible === 0 ? "" : `${visible} total`),
+  asking: "Loading…",
   newer: "Newer",
   older: "Older",
 }
 
 export const secretLabels = {
-  once: "Copy it now: this is the only time that it is shown.",
+  once: "Copy it now. It is not shown again.",
 }
 
 export const signedOutLabels = {
   title: "Your session has ended",
-  operator: "Sign in again. What you typed on this page stays.",
-  portal:
-    "Ask for a new link to this workspace. What you typed on this page stays until you close it.",
+  operator: "Sign in again. What you typed here is kept.",
+  portal: "Ask for a new link to this workspace. What you typed is kept until you close this page.",
 }
 
 /** The states that every page has. */
 export const stateLabels = {
   loading: "Loading",
-  away: "The service does not answer.",
+  away: "The service is not responding.",
   notVisible: "This part of the page cannot be shown.",
   roleRefused: "Your role does not allow this.",
-  sessionEnded: "Your session had ended, so this was not done. Do it again.",
-  gone: "It is no longer there. It was deleted, or the address is wrong.",
-  mayBeOld: "What you see may be out of date.",
+  sessionEnded: "Your session had expired and nothing was changed. Try again.",
+  gone: "Not found. It may have been deleted, or the address is wrong.",
+  mayBeOld: "This page may be out of date.",
   noRequestId: "no request id",
   again: "Try again",
-  againIn: (seconds: number) => ` · again in ${seconds} s`,
+  againIn: (seconds: number) => ` · retry in ${seconds} s`,
   copy: "Copy",
   copied: "Copied",
   copyText: (text: string) => `Copy ${text}`,
 }
 
 export const chartLabels = {
-  inAll: "in all",
+  total: (count: string) => `Total ${count}`,
   now: "now",
   of: (a: string, b: string) => `${a} of ${b}`,
 }

@@ -33,7 +33,7 @@ const subscribe = (listener: () => void) => {
 
 export const useZone = (): string => useSyncExternalStore(subscribe, getZone)
 
-/** The zone that `changeZone` leads to; null where there is no other. */
+/** The zone that `changeZone` leads to; null without another one. */
 export const useOtherZone = (): string | null => toOther(useZone())
 
 /** An instant as a field of date and time shows it; `inZone` is UTC or the browser's own. */

@@ -63,7 +63,7 @@ export const WebhookPage = () => {
   )
 }
 
-/** All attempts, or those alone that failed. */
+/** All attempts, or only those that failed. */
 const Which = ({ failed, path }: { path: WebhookPath; failed: boolean }) => (
   <nav aria-label={labels.which} className="flex rounded-md bg-sunken p-0.5">
     {[false, true].map((onlyFailed) => (

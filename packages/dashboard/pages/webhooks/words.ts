@@ -4,14 +4,14 @@ import { buttonNames } from "../ui/words.ts"
 
 export const webhooksLabels = {
   title: "Webhooks",
-  about: "Your programs hear of events at these addresses",
+  about: "Endpoints that receive events",
   caption: "Webhook endpoints",
-  empty: "No webhook yet",
+  empty: "No webhooks yet",
   emptyAbout:
-    "An endpoint of your program receives an event when a message was sent, failed, expired or was cancelled.",
+    "An endpoint receives an event when a message is sent, fails, expires or is cancelled.",
   endpoint: "Endpoint",
   events: "Events",
-  state: "State",
+  state: "Status",
   last: "Last delivery",
   none: "none yet",
   active: "active",
@@ -20,9 +20,8 @@ export const webhooksLabels = {
 }
 
 export const stoppedLabels: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, string>> = {
-  delivery_failures:
-    "Deliveries failed for too long, so the service stopped this endpoint. Repair it, then resume.",
-  key_revoked: "The key that made this endpoint was revoked.",
+  delivery_failures: "Stopped: deliveries failed for too long. Fix your endpoint, then resume.",
+  key_revoked: "Stopped: the key that created it was revoked.",
 }
 
 export const logLabels = {
@@ -30,42 +29,42 @@ export const logLabels = {
   all: "All webhooks",
   title: (id: number) => `Webhook ${id}`,
   resume: "Resume deliveries",
-  caption: "Attempts, the newest first",
-  empty: "No attempt yet",
-  emptyAbout: "Every attempt to deliver an event appears here.",
+  caption: "Attempts, newest first",
+  empty: "No attempts yet",
+  emptyAbout: "Every delivery attempt appears here.",
   which: "Attempts",
   allAttempts: "All attempts",
   onlyFailed: "Failed only",
-  noneFailed: "No attempt failed",
-  noneFailedAbout: "Your program accepted every event at once. Attempts are kept for 30 days.",
-  missed: "Events that your program has not accepted by now can be delivered again, all at once.",
+  noneFailed: "No failed attempts",
+  noneFailedAbout: "Your endpoint accepted every event. Attempts are kept for 30 days.",
+  missed: "You can redeliver all events that your endpoint has not accepted.",
   event: "Event",
   attempt: "Attempt",
   findAttempt: (attempt: number) => `attempt ${attempt}`,
-  answer: "Answer",
+  answer: "Response",
   time: "Time",
-  again: " · again ",
-  show: "Show",
-  showAttempt: (event: string, attempt: number) => `Show attempt ${attempt} at event ${event}`,
-  redeliver: "Send again",
-  redeliverEvent: (event: string) => `Send event ${event} again`,
-  queued: (type: string) => `${type} is queued again.`,
+  again: " · retry ",
+  show: "View",
+  showAttempt: (event: string, attempt: number) => `View attempt ${attempt} of event ${event}`,
+  redeliver: "Redeliver",
+  redeliverEvent: (event: string) => `Redeliver event ${event}`,
+  queued: (type: string) => `${type} is queued for redelivery.`,
   secret: (last4: string) => `secret ends in ${last4}`,
 }
 
 const deliveryErrorLabels: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
-  timeout: "no answer in time",
-  dns: "the host has no address",
-  tls: "the certificate is not valid",
-  connection: "no connection",
-  blocked_address: "a private address, which is not allowed",
-  http_status: "answered with an error",
+  timeout: "timed out",
+  dns: "host not found",
+  tls: "invalid certificate",
+  connection: "connection failed",
+  blocked_address: "private address blocked",
+  http_status: "HTTP error",
 }
 
 /** What came back from an attempt: the status, or why there is none. */
 export const answerLabels = (error: string | null, status: Delivery["response_status"]): string => {
   if (error === null) return String(status ?? "")
-  if (error === "http_status" && status !== null) return `answered ${status}`
+  if (error === "http_status" && status !== null) return `HTTP ${status}`
   const named: Readonly<Record<string, string>> = deliveryErrorLabels
   return named[error] ?? error
 }
@@ -73,51 +72,50 @@ export const answerLabels = (error: string | null, status: Delivery["response_st
 export const newWebhookLabels = {
   title: buttonNames.addWebhook,
   url: "URL",
-  urlAbout: "A public https address of your program, which answers 2xx within 15 seconds.",
+  urlAbout: "A public https URL. Respond with 2xx within 15 seconds.",
   example: "https://shop.example/events",
   description: "Description",
   events: "Events",
-  action: "Add the webhook",
-  secret: "The secret that signs its events",
+  action: buttonNames.addWebhook,
+  secret: "Signing secret",
   known:
-    "The service had this request before, and showed the secret then. Replace the secret to get one.",
+    "This webhook already exists and its secret was shown then. Rotate the secret to get a new one.",
 }
 
 export const webhookActionLabels = {
-  test: "Send a test event",
-  tested: "A test event is queued. Its attempt appears below.",
-  change: "Change",
-  changeAbout: "The secret stays. Later attempts go to the new address.",
+  test: "Send test event",
+  tested: "Test event queued. Its attempt appears below.",
+  change: "Edit",
+  changeAbout: "The secret stays the same. Later attempts use the new URL.",
   save: "Save",
-  rotate: "Replace the secret",
-  rotateTitle: "Replace the secret?",
-  rotateAbout: "Your program must check events with the new secret from now on.",
-  secret: "The new secret",
+  rotate: "Rotate secret",
+  rotateTitle: "Rotate the secret?",
+  rotateAbout: "Verify events with the new secret from now on.",
+  secret: "New signing secret",
   remove: "Delete",
   removeTitle: "Delete this webhook?",
-  removeAbout: "It receives no more events, and its log goes. This cannot be undone.",
+  removeAbout: "It stops receiving events and its log is deleted. This cannot be undone.",
 }
 
 export const recoverLabels = {
-  title: "Deliver what was missed",
-  about:
-    "Events since then that your program never accepted are delivered again, the oldest first. What it has accepted is not.",
+  title: "Redeliver missed events",
+  about: "Redelivers events since then that your endpoint has not accepted, oldest first.",
   since: "Since",
-  sinceAbout: "At most 30 days ago. What was missed before then stays missed.",
+  sinceAbout: "At most 30 days ago.",
   sinceMissing: "Choose a day and a time.",
-  action: "Deliver again",
+  action: "Redeliver",
   queued: (count: number) =>
-    count === 1 ? "1 event is queued again." : `${count} events are queued again.`,
-  more: "There are more: do it once more for them.",
+    count === 1 ? "1 event queued for redelivery." : `${count} events queued for redelivery.`,
+  more: "More remain. Run it again.",
 }
 
 export const bodyLabels = {
   title: (type: string, attempt: number) => `${type}, attempt ${attempt}`,
-  sent: "What was sent",
-  answered: "What your program answered",
+  sent: "Request",
+  answered: "Response",
   erased: "The event is erased.",
-  empty: "An empty answer.",
-  nothing: "No answer, or one that is not text.",
+  empty: "Empty response.",
+  nothing: "No response, or not text.",
 }
 
 export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = {
@@ -135,10 +133,10 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
 
 export const callbacksLabels = {
   title: "Callbacks",
-  about: "Calls that messages of version 1 asked for. Their secret is in Settings.",
+  about: "Requested by version 1 messages. Their secret is in Settings.",
   back: "All webhooks",
-  caption: "Attempts at callbacks, the newest first",
-  address: "Address",
-  empty: "No callback yet",
-  emptyAbout: "A message of version 1 can name an address that hears what became of it.",
+  caption: "Callback attempts, newest first",
+  address: "URL",
+  empty: "No callbacks yet",
+  emptyAbout: "A version 1 message can name a URL that is called with its result.",
 }

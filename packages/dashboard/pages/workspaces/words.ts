@@ -2,17 +2,17 @@
 import { buttonNames } from "../ui/words.ts"
 export const workspacesLabels = {
   title: "Workspaces",
-  about: "One for each customer, with its own numbers and keys",
-  emptyTitle: "No workspace yet",
+  about: "One per customer, with its own numbers and keys",
+  emptyTitle: "No workspaces yet",
   empty: "A workspace holds one customer’s numbers, keys and messages.",
   name: "Name",
   plan: "Plan",
-  state: "State",
-  made: "Made",
+  state: "Status",
+  made: "Created",
   noPlan: "no plan",
-  find: "Find on this page",
-  notFound: "No workspace on this page has that name",
-  fewerLetters: "Fewer letters find more.",
+  find: "Filter this page",
+  notFound: "No match on this page",
+  fewerLetters: "Try a shorter search.",
   disabled: "disabled",
   demo: "demo",
   active: "active",
@@ -21,6 +21,6 @@ export const workspacesLabels = {
 export const newWorkspaceLabels = {
   title: buttonNames.makeWorkspace,
   name: "Name",
-  about: "It begins with a plan without limits. Its settings change that.",
-  action: "Make the workspace",
+  about: "Starts with an unlimited plan. Change it in Settings.",
+  action: buttonNames.makeWorkspace,
 }
