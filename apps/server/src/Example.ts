@@ -21,7 +21,7 @@ export interface Example {
 
 /**
  * Creates the workspace when the store is empty; else returns null. Of several servers that start at
- * once only one creates it: the one whose mark the store keeps.
+ * once only one creates it: the one with the mark that the store keeps.
  */
 export const seedExample: Effect.Effect<
   Example | null,
@@ -83,8 +83,8 @@ const quoted = (path: string): string =>
 export const exampleText = (example: Example, url: string, inFiles: boolean): string => {
   const token = inFiles ? `$(cat ${quoted(example.liveKey)})` : example.liveKey
   const authorization = `-H "Authorization: Bearer ${token}"`
-  return `Made the demonstration workspace "Example" with a simulated WhatsApp number, ${numberPhone}.
-${inFiles ? "Its keys are in files that only the service's own user may read:" : "These keys are shown only now:"}
+  return `Created the demo workspace "Example" with a simulated WhatsApp number, ${numberPhone}.
+${inFiles ? "Its keys are in files that only the service's user can read:" : "These keys are shown only once:"}
 
   live key       ${example.liveKey}
   test key       ${example.testKey}

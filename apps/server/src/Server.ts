@@ -156,7 +156,7 @@ const operatorToken = Effect.fnUntraced(function* operatorToken({
   const { file, isNew, secret } = yield* loadOrMakeSecret(service.dataDirectory, operatorTokenKind)
   if (isNew) {
     const formatted = isTerminal() ? `: ${Redacted.value(secret)}` : ""
-    yield* announce(service.log, `Operator token, kept in ${file}${formatted}\n`)
+    yield* announce(service.log, `Operator token, stored in ${file}${formatted}\n`)
   }
   return { secret, isNew }
 })

@@ -26,7 +26,7 @@ export const signInLink = Effect.fnUntraced(function* signInLink(
   settings: ServerSettings,
   [extra]: ReadonlyArray<string>,
 ) {
-  if (extra !== undefined) return yield* cannot(`"${extra}" is one argument too many`)
+  if (extra !== undefined) return yield* cannot(`unexpected argument "${extra}"`)
   const token = yield* getToken(settings)
   const { adminPort, service } = settings
   const host = service.host.includes(":") ? `[${service.host}]` : service.host

@@ -75,11 +75,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       assert.deepStrictEqual([code, stderr], [0, ""])
       for (const line of [
         /^ok +versions +messaging-server \d+\.\d+\.\d+ on Node \d+\./m,
-        /^ok +disk +\d+ MiB free in .*; \S+data does not exist, a start makes it, reserve \d+ MiB$/m,
-        /^ok +database +PostgreSQL \d+\.\d+, without tables: a start makes them$/m,
+        /^ok +disk +\d+ MiB free in .*; \S+data does not exist yet, created at the first start, reserve \d+ MiB$/m,
+        /^ok +database +PostgreSQL \d+\.\d+, without tables, created at the first start$/m,
         /^ok +clock +-?\d\.\d s ahead of the database's$/m,
         /^ok +DNS +localhost is \S+$/m,
-        new RegExp(`^ok +transports +WhatsApp at 127\\.0\\.0\\.1:${open} answers$`, "m"),
+        new RegExp(`^ok +transports +WhatsApp at 127\\.0\\.0\\.1:${open} responds$`, "m"),
         new RegExp(`^ok +ports +PORT ${shut} of 127\\.0\\.0\\.1 is free$`, "m"),
       ]) {
         assert.match(stdout, line)
@@ -115,7 +115,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       yield* administer("grant create, usage on schema unmade to plain")
       const { code, stdout } = yield* doctor(yield* asRole("plain", "unmade"))
       assert.strictEqual(code, 0, stdout)
-      assert.match(stdout, /^ok +database .*, without tables: a start makes them$/m)
+      assert.match(stdout, /^ok +database .*, without tables, created at the first start$/m)
       const created =
         "select count(*)::integer from pg_class where relnamespace = to_regnamespace('unmade')"
       assert.strictEqual(yield* administer(created), 0)
@@ -259,11 +259,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
         TRANSPORT: "live",
         WHATSAPP_URL: `ws://127.0.0.1:${shut}`,
       })
-      assert.deepStrictEqual([code, stderr], [1, "3 of these are faults\n"])
+      assert.deepStrictEqual([code, stderr], [1, "3 faults found\n"])
       for (const lines of [
         /^fault +disk .*\n +-> free some space, or lower DISK_RESERVE/m,
-        /^fault +database +DATABASE_URL names a database that cannot be used: .*\n +-> see /m,
-        /^fault +transports +WhatsApp at 127\.0\.0\.1:\d+ does not answer: .*\n +-> let this machine/m,
+        /^fault +database +DATABASE_URL: cannot use this database: .*\n +-> see /m,
+        /^fault +transports +WhatsApp at 127\.0\.0\.1:\d+ does not respond: .*\n +-> allow outbound connections/m,
       ]) {
         assert.match(stdout, lines)
       }

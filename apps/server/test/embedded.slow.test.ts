@@ -171,7 +171,7 @@ layer(Left.layer)("a server on the embedded database", (it) => {
     }),
   )
 
-  /** A later server whose database is on a disk that the test can break, and its health. */
+  /** A later server with its database on a disk that the test can break, and its health. */
   const aServerOnFaultyDisk = Effect.gen(function* () {
     const control = join(yield* processes.temporaryDirectory, "fault")
     const { directory, secrets } = yield* Left

@@ -149,7 +149,7 @@ describe.concurrent("a first start", () => {
         signedIn.map(({ status }) => status),
         [200, 401],
       )
-      const [, token = ""] = /^Operator token, kept in .+: (\S{40})$/m.exec(stdout) ?? []
+      const [, token = ""] = /^Operator token, stored in .+: (\S{40})$/m.exec(stdout) ?? []
       const workspaces = `${server.url}/admin/v1/workspaces`
       assert.strictEqual((yield* processes.call("GET", workspaces, { token })).status, 200)
       const stored = yield* Effect.promise(() => readdir(settings.DATA_DIR))

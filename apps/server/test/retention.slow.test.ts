@@ -63,7 +63,7 @@ const post = <Body>(url: string, token: string, body: unknown) =>
     return answer.body
   })
 
-/** A workspace with a number and keys, whose events and callbacks go to the receiver. */
+/** A workspace with a number and keys; its events and callbacks go to the receiver. */
 const prepare = ({ url }: processes.ServerProcess, receiver: string) =>
   Effect.gen(function* () {
     const { aKey, aKeyV1, aSender } = processes.anOperator(url, operatorToken)

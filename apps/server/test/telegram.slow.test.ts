@@ -36,7 +36,7 @@ const against = (remote: typeof TelegramServer.Service, store: Readonly<Record<s
     })
   })
 
-/** A workspace with a key, and a number whose login is at that path. */
+/** A workspace with a key, and a number with its login at that path. */
 const aNumber = (url: string) =>
   Effect.gen(function* () {
     const { aSender, request } = processes.anOperator(url, operatorToken)

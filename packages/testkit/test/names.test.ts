@@ -28,7 +28,7 @@ const counts: Readonly<Record<string, number>> = {
   "packages/emulator": 1,
   "packages/http": 48,
   "packages/node": 7,
-  "packages/service": 19,
+  "packages/service": 18,
   "packages/store-memory": 7,
   "packages/store-postgres": 50,
   "packages/telegram-server": 1,

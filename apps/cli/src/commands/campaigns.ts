@@ -58,7 +58,7 @@ const target = {
   mode: maybe(choice(["live", "test"], "Acts as a live or a test key. Default: live.")),
 }
 
-const status = any(choice(rowStatuses, "Only those."))
+const status = any(choice(rowStatuses, "Filters by status."))
 
 /** A command that moves campaigns to another state. */
 const moves = (name: "start" | "pause" | "stop", summary: string, about?: string) =>
@@ -163,7 +163,7 @@ export const campaignCommands = [
     name: "campaigns list",
     as: "operator",
     summary: "Lists campaigns, newest first.",
-    options: { ...target, state: any(choice(campaignStates, "Only those.")), ...limit },
+    options: { ...target, state: any(choice(campaignStates, "Filters by state.")), ...limit },
     run: ({ mode, state, workspace: inside, ...args }, { operator, output }) =>
       listed(args, output, columns, (page) =>
         operator().campaigns.list(inside, { ...page, ...toFields({ mode, state }) }),
@@ -189,8 +189,8 @@ export const campaignCommands = [
     options: {
       ...target,
       status,
-      code: maybe(text("CODE", "Only those with that error.")),
-      to: maybe(phoneValue("Only those to that phone.")),
+      code: maybe(text("CODE", "Filters by error.")),
+      to: maybe(phoneValue("Filters by phone.")),
       ...limit,
     },
     run: (

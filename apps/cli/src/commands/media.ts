@@ -52,7 +52,7 @@ export const mediaCommands = [
     },
   }),
   callerLists("media list", "media.list", "Lists files, newest first.", columns, {
-    type: maybe(choice(["image", "file"], "Only those.")),
+    type: maybe(choice(["image", "file"], "Filters by type.")),
   }),
   callerDetail("media get", "file", "media.get", "Shows a file with a link to it."),
   callerDetail("media delete", "file", "media.delete", "Deletes files.", many),
@@ -110,7 +110,9 @@ export const checkCommands = [
     arguments: { id: once(id("number check")) },
     options: {
       ...targetOptions,
-      status: any(choice(["pending", "registered", "not_registered", "failed"], "Only those.")),
+      status: any(
+        choice(["pending", "registered", "not_registered", "failed"], "Filters by result."),
+      ),
       ...limit,
     },
     run: ({ id: of, status, ...args }, { caller, output }) =>

@@ -47,7 +47,7 @@ const statuses = [
   "expired",
 ] as const
 
-/** A recipient in one word, whose format says what it is. `name` is where it was given. */
+/** A recipient in one word; its format says what it is. `name` is where it was given. */
 const readRecipient = (value: string, name: string): Recipient => {
   const [, kind, rest = ""] = /^(group|contact):(.*)$/s.exec(value) ?? []
   if (kind === "group" && isGroupName(rest)) return { group: rest }
@@ -335,11 +335,11 @@ export const messageCommands = [
     },
   }),
   callerLists("list", "messages.list", "Lists messages, newest first.", messageColumns, {
-    status: any(choice(statuses, "Only those.")),
+    status: any(choice(statuses, "Filters by status.")),
     from: maybe(count("ID", "Only messages of that number.")),
     to: maybe(phoneValue("Only messages to that phone.")),
     since: maybe(time("Only messages created then or later.")),
-    until: maybe(time("Only those created before.")),
+    until: maybe(time("Created before this time.")),
   }),
   callerDetail("get", "message", "messages.get", "Shows a message.", many),
   command({
@@ -361,11 +361,11 @@ export const messageCommands = [
     about: "Prints how many were cancelled, call by call: each cancels at most 1,000.",
     options: {
       workspace,
-      status: maybe(choice(["queued", "scheduled"], "Only those. Default: both.")),
+      status: maybe(choice(["queued", "scheduled"], "Filters by status. Default: both.")),
       from: maybe(count("ID", "Only messages of that number.")),
       to: maybe(phoneValue("Only messages to that phone.")),
       since: maybe(time("Only messages created then or later.")),
-      until: maybe(time("Only those created before.")),
+      until: maybe(time("Created before this time.")),
       mode: maybe(choice(["live", "test"], "Of the filters. Default: live.")),
     },
     arguments: { ids: any(count("ID", "The messages; instead of filters.")) },

@@ -58,7 +58,7 @@ const getSecret = async (
     file === "-"
       ? (await readInput(machine, `the secret of --${option} -`)).trim()
       : readSecret(file)
-  if (value === "") throw usageError(`--${option} holds nothing`)
+  if (value === "") throw usageError(`--${option} is empty`)
   return value
 }
 

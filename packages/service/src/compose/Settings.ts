@@ -140,7 +140,7 @@ export interface LiveSettings {
   readonly url: URL | undefined
   readonly version: readonly [number, number, number] | undefined
   readonly deviceName: string | undefined
-  /** Without one there is no Telegram. */
+  /** Without one, Telegram is off. */
   readonly application?: LiveTelegram["application"] | undefined
   readonly server?: LiveTelegram["server"] | undefined
   readonly publicKey?: string | undefined
@@ -355,20 +355,20 @@ const conflictingVariables = (input: VariablesOf<typeof serviceVariables>, store
   // Processes on other machines could not read a key that this one keeps.
   if (store.kind === "postgres" && input.SECRETS_KEY === undefined) {
     found.push(
-      `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
+      `SECRETS_KEY is required with a PostgreSQL DATABASE_URL: ${secretsKeyRule}, ` +
         "the same for all processes on it",
     )
   }
   if (id !== undefined && hash === undefined) {
-    found.push("TELEGRAM_API_HASH must be set where TELEGRAM_API_ID is")
+    found.push("TELEGRAM_API_HASH is required with TELEGRAM_API_ID")
   }
   if (id === undefined && hash !== undefined) {
-    found.push("TELEGRAM_API_ID must be set where TELEGRAM_API_HASH is")
+    found.push("TELEGRAM_API_ID is required with TELEGRAM_API_HASH")
   }
   // Tests move the time of live numbers, against their own servers for each platform.
   const reachesPeople = whatsApp === undefined || (id !== undefined && telegram === undefined)
   if (transport === "live" && clock === "adjustable" && reachesPeople) {
-    found.push("CLOCK must be system where TRANSPORT is live")
+    found.push("CLOCK must be system with TRANSPORT=live")
   }
   return found
 }

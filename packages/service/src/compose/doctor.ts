@@ -62,7 +62,7 @@ const unusable = (directory: string, error: unknown): Finding =>
   fault(
     "disk",
     `${directory} cannot be used: ${briefly(error)}`,
-    "let the service's user write there, or name another DATA_DIR",
+    "give the service's user write access, or set another DATA_DIR",
   )
 
 const disk = ({ service }: Start): Effect.Effect<Finding> => {
@@ -80,13 +80,13 @@ const disk = ({ service }: Start): Effect.Effect<Finding> => {
     const where =
       directory === dataDirectory
         ? `for ${dataDirectory}`
-        : `in ${directory}; ${dataDirectory} does not exist, a start makes it`
+        : `in ${directory}; ${dataDirectory} does not exist yet, created at the first start`
     const found = `${inMebibytes(free)} free ${where}, reserve ${inMebibytes(reserve)}`
     return free < reserve
       ? fault(
           "disk",
           found,
-          "free some space, or lower DISK_RESERVE; uploads are refused until then",
+          "free some space, or lower DISK_RESERVE; uploads are rejected until then",
         )
       : ok("disk", found)
   })
@@ -109,7 +109,7 @@ const secretsKey = ({ service }: Start, isRight: boolean | null): ReadonlyArray<
       service.secretsKeys === null
         ? `SECRETS_KEY is unset, and ${service.dataDirectory} has no key of this database`
         : "SECRETS_KEY is not the key of this database",
-      "give the key that this database was first used with",
+      "set the key this database was created with",
     ),
   ]
 }
@@ -145,8 +145,8 @@ const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
             {
               state: "note",
               check: "database",
-              found: "messages are kept in memory alone",
-              mend: "unset DATABASE_URL, or name a PostgreSQL, to keep them",
+              found: "messages are stored in memory only",
+              mend: "to keep them, unset DATABASE_URL or set a PostgreSQL URL",
             },
             sameClock,
           ]
@@ -156,7 +156,7 @@ const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
           return [
             ok(
               "database",
-              `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables: a start makes them"}`,
+              `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables, created at the first start"}`,
             ),
             ...matchFindings(settings, found.matches),
             clock(found.clock),
@@ -169,12 +169,12 @@ const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
   )
 
 const embeddedStates: Readonly<Record<"none_yet" | "in_use" | "free", Finding>> = {
-  none_yet: ok("database", "embedded; a start makes it"),
+  none_yet: ok("database", "embedded, created at the first start"),
   in_use: {
     state: "note",
     check: "database",
     found: "embedded; DATA_DIR is in use by another process",
-    mend: "by this service, if it runs; else end that process, or name another DATA_DIR",
+    mend: "by this service, if it runs; otherwise stop that process, or set another DATA_DIR",
   },
   free: ok("database", "embedded; no service runs on it"),
 }
@@ -199,7 +199,7 @@ const dns = async (
           (error: unknown) =>
             fault(
               "DNS",
-              `${name} is not found: ${briefly(error)}`,
+              `cannot resolve ${name}: ${briefly(error)}`,
               "check the name, and this machine's resolver",
             ),
         ),
@@ -210,7 +210,7 @@ const dns = async (
 const inTime = <A>(work: Promise<A>): Promise<A> => {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => late.reject(new Error(`no answer within ${longestWaitMillis / 1000} s`)),
+    () => late.reject(new Error(`no response within ${longestWaitMillis / 1000} s`)),
     longestWaitMillis,
   )
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
@@ -224,12 +224,12 @@ const reach = async ({ host, name, port }: RemoteServer): Promise<Finding> => {
   const address = `${name} at ${host}:${port}`
   try {
     await inTime(opened.promise)
-    return ok("transports", `${address} answers`)
+    return ok("transports", `${address} responds`)
   } catch (error) {
     return fault(
       "transports",
-      `${address} does not answer: ${briefly(error)}`,
-      "let this machine connect there, or give the numbers a proxy",
+      `${address} does not respond: ${briefly(error)}`,
+      "allow outbound connections, or set a proxy",
     )
   } finally {
     socket.on("error", () => undefined).destroy()
@@ -252,12 +252,12 @@ const port = async (host: string, name: string, requested: number): Promise<Find
         state: "note",
         check: "ports",
         found: `${name} ${requested} of ${host} is in use`,
-        mend: "by this service, if it runs; else choose another port",
+        mend: "by this service, if it runs; otherwise choose another port",
       }
     }
     return fault(
       "ports",
-      `${name} ${requested} of ${host} cannot be listened on: ${briefly(error)}`,
+      `cannot listen on ${name} ${requested} of ${host}: ${briefly(error)}`,
       "choose another HOST or port",
     )
   }
@@ -315,7 +315,7 @@ export const runDoctor = (
 ): Effect.Effect<void, CannotStart> =>
   Effect.gen(function* () {
     if (extra !== undefined) {
-      return yield* new CannotStart({ message: `"${extra}" is one argument too many` })
+      return yield* new CannotStart({ message: `unexpected argument "${extra}"` })
     }
     const found = yield* start.pipe(
       Effect.flatMap((settings) => examine(program, settings)),
@@ -327,7 +327,7 @@ export const runDoctor = (
     const faults = found.filter(({ state }) => state === "fault").length
     if (faults > 0) {
       return yield* new CannotStart({
-        message: `${faults} of these ${faults === 1 ? "is a fault" : "are faults"}`,
+        message: `${faults} ${faults === 1 ? "fault" : "faults"} found`,
       })
     }
   })

@@ -68,14 +68,12 @@ const layerTime = ({ clock, store }: ComposedSettings) =>
       )
     : layerSystemTime
 
-/** Log the time, because processes whose times differ are hard to understand without it. */
+/** Log the time, because processes with different times are hard to understand without it. */
 const layerSystemTime = Layer.effectDiscard(
   Effect.gen(function* () {
     const offset = yield* (yield* Store).system.clockOffset
     if (offset > 0) {
-      yield* Effect.logWarning(
-        `the store's clock was moved on by ${offset} ms, which CLOCK=system does not follow`,
-      )
+      yield* Effect.logWarning(`the store's clock is ${offset} ms ahead; CLOCK=system ignores that`)
     }
   }),
 )
@@ -159,7 +157,7 @@ const storedSecretsKey = (dataDirectory: string) =>
 
 /**
  * The secrets key: the configured one, or a generated one in the data directory. Without a data
- * directory the key belongs to this process alone.
+ * directory the key belongs only to this process.
  */
 const layerSecretsKey = ({ dataDirectory, secretsKeys }: ComposedSettings) => {
   if (secretsKeys !== null) {

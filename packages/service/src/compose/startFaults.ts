@@ -50,12 +50,12 @@ export class SettingFault extends CannotStart {
   }
 }
 
-/** The setting that locates each kind of store, and its wording. */
-const settingByStore: Readonly<Record<NamedStore["kind"], readonly [Setting, string] | null>> = {
+/** The setting that locates each kind of store. */
+const settingByStore: Readonly<Record<NamedStore["kind"], Setting | null>> = {
   memory: null,
-  embedded: ["DATA_DIR", "holds"],
-  postgres: ["DATABASE_URL", "names"],
-  pool: ["pool", "is of"],
+  embedded: "DATA_DIR",
+  postgres: "DATABASE_URL",
+  pool: "pool",
 }
 
 /** The facts of a store that a line about it needs. */
@@ -73,11 +73,11 @@ const fullDisk = /no space left on device|ENOSPC|disk is full/i
 /** Whether a failure means a full disk, which must not read like damaged data. */
 export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(rootCause(cause)))
 
-/** The line for a data directory whose disk is full. */
+/** The line for a data directory on a full disk. */
 export const noRoomForData = () =>
   new SettingFault(
     null,
-    ({ DATA_DIR }) => `the disk of ${DATA_DIR} is full: free some space, and start again`,
+    ({ DATA_DIR }) => `the disk of ${DATA_DIR} is full: free some space and restart`,
   )
 
 /** The line for a store that did not answer at the start. */
@@ -90,29 +90,24 @@ export const storeCannotStart = (
   if (store.kind === "embedded" && isOfFullDisk(error)) return noRoomForData()
   const isOfSchema = root instanceof Error && "code" in root && ofSchema.has(root.code)
   if (isOfSchema && typeof store.schema === "string") {
-    const verb = store.kind === "pool" ? "is" : "names"
     return new SettingFault(
       "DATABASE_SCHEMA",
       (names) =>
-        `${store.kind === "pool" ? "store.schema" : names.DATABASE_SCHEMA} ${verb} a schema that cannot be used: ${why}`,
+        `${store.kind === "pool" ? "store.schema" : names.DATABASE_SCHEMA}: cannot use this schema: ${why}`,
     )
   }
-  const place = settingByStore[store.kind]
-  if (place === null) {
-    return new CannotStart({ message: `the memory holds a database that cannot be used: ${why}` })
+  const setting = settingByStore[store.kind]
+  if (setting === null) {
+    return new CannotStart({ message: `cannot use the in-memory database: ${why}` })
   }
-  const [setting, verb] = place
-  return new SettingFault(
-    setting,
-    (names) => `${names[setting]} ${verb} a database that cannot be used: ${why}`,
-  )
+  return new SettingFault(setting, (names) => `${names[setting]}: cannot use this database: ${why}`)
 }
 
 /** The line for media files that cannot be stored, with the innermost cause's words. */
 export const mediaCannotStart = (cause: unknown): CannotStart =>
   new SettingFault(
     "DATA_DIR",
-    ({ DATA_DIR }) => `${DATA_DIR} cannot hold media files: ${briefly(rootCause(cause))}`,
+    ({ DATA_DIR }) => `cannot store media files in ${DATA_DIR}: ${briefly(rootCause(cause))}`,
   )
 
 /** The innermost cause of a failure with several wrappers. */

@@ -157,7 +157,7 @@ const layerProbe = (choice: LiveChoice): Layer.Layer<never, CannotStart> =>
   )
 
 /**
- * The remote servers of the chosen transports, whose packages it loads. Telegram's own are named by its
+ * The remote servers of the chosen transports; it loads their packages. Telegram's own are named by its
  * library at the first login.
  */
 export const remoteServers = (

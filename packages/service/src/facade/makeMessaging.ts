@@ -89,7 +89,7 @@ const findHint = async (
 }
 
 const outsideWarning = (base: string): string =>
-  `a request came from outside http.basePath and was answered with 404: hand on whole addresses, such as ${base}/api/v2/me`
+  `404 for a request outside http.basePath: pass full URLs, such as ${base}/api/v2/me`
 
 /** What the interface has besides its own paths; the emulator controls move phones, so they need a token. */
 const getParts = async (
@@ -163,7 +163,7 @@ const partsRules = fields<ServedParts>({
   dashboard: must("true or false", (value) => typeof value === "boolean"),
 })
 
-/** Throws for wrong parts, and for those whose package is not installed. `takes` says what the call takes. */
+/** Throws for wrong parts, and for those without their package. `takes` says what the call takes. */
 const assertServable = (parts: ServedParts, accepts: string) => {
   if (!isObject(parts) || "headers" in parts) {
     throw errorOfRefusal(refuse("validation_failed", { message: accepts }))
@@ -264,7 +264,7 @@ interface Made {
   readonly isShared: boolean
   /** Whether sends can join transactions of the program. Default: `isShared`. */
   readonly joins?: boolean
-  /** Runs after each call, whose result waits for it. */
+  /** Runs after each call; the call's result waits for it. */
   readonly afterCall?: () => Promise<void>
   /** Wraps each handler call of a listener. */
   readonly whileTold?: <A, E>(notifying: Effect.Effect<A, E>) => Effect.Effect<A, E>

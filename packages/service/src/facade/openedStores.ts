@@ -54,7 +54,7 @@ const refused = (where: string) =>
   new InvalidOptions({
     first: {
       field: "store.embedded",
-      rule: `is open in this process already, by the call at ${where}: use what that returned, or close it first`,
+      rule: `is already open in this process (opened at ${where}): reuse that instance, or close it first`,
     },
     others: [],
   })

@@ -101,7 +101,7 @@ const makeNamed = (run: Run, front: Effect.Effect<Args, Failure, ComposedService
   }
 }
 
-/** Makes rows whose methods all take these arguments in front, such as the caller. */
+/** Makes rows of methods that all take these arguments in front, such as the caller. */
 export const makeRows = <Front extends Args>(
   run: Run,
   front: Effect.Effect<Front, Failure, ComposedService>,

@@ -70,7 +70,7 @@ export const millis = must(
   (value) => typeof value === "number" && value >= 0 && value <= maxMillis,
 )
 
-/** Names that differ in more than a third of their letters are no suggestion. */
+/** Names that differ in more than a third of their letters are not suggested. */
 const isNear = (letters: number, name: string) => letters <= Math.max(1, name.length / 3)
 
 /** The known name that a misspelt one resembles; undefined without one. */

@@ -18,25 +18,25 @@ describe("a database that cannot be used", () => {
       "has a schema that the role may not use",
       { kind: "postgres", schema: "other" },
       noRight,
-      "DATABASE_SCHEMA names a schema that cannot be used: permission denied for schema other",
+      "DATABASE_SCHEMA: cannot use this schema: permission denied for schema other",
     ],
     [
       "has one that a host's pool may not use",
       { kind: "pool", schema: "other" },
       noRight,
-      "store.schema is a schema that cannot be used: permission denied for schema other",
+      "store.schema: cannot use this schema: permission denied for schema other",
     ],
     [
       "gives the role no right, where no schema is named",
       { kind: "postgres", schema: null },
       noRight,
-      "DATABASE_URL names a database that cannot be used: permission denied for schema other",
+      "DATABASE_URL: cannot use this database: permission denied for schema other",
     ],
     [
       "is not there, whatever schema is named",
       { kind: "postgres", schema: "other" },
       failed("3D000", 'database "shop" does not exist'),
-      'DATABASE_URL names a database that cannot be used: database "shop" does not exist',
+      'DATABASE_URL: cannot use this database: database "shop" does not exist',
     ],
     [
       "lies in a directory whose disk is full",
@@ -45,7 +45,7 @@ describe("a database that cannot be used", () => {
         "53100",
         'PANIC: could not write to file "pg_wal/xlogtemp.1": No space left on device',
       ),
-      "the disk of DATA_DIR is full: free some space, and start again",
+      "the disk of DATA_DIR is full: free some space and restart",
     ],
   ] as const) {
     it(what, () => assert.strictEqual(storeCannotStart({ store }, error).message, line))

@@ -63,7 +63,7 @@ const inherited = Object.fromEntries(
 
 /**
  * The embedded database is WebAssembly: in the few seconds of a test's process, optimized
- * compilation costs more than it saves. Without that database there is no flag: with one of V8's,
+ * compilation costs more than it saves. Without that database the flag is absent: with one of V8's,
  * Node recompiles its own modules, which takes a tenth of a start.
  */
 const flagsFor = ({ DATABASE_URL = "" }: Readonly<Record<string, string>>) =>
@@ -184,7 +184,7 @@ export const startServer = Effect.fnUntraced(function* (
 
 /** The lines of a first start with a secret, or the file that holds it. */
 const tellings = {
-  operatorToken: /Operator token, kept in ([^\s\\]+)/,
+  operatorToken: /Operator token, stored in ([^\s\\]+)/,
   liveKey: /live key +([^\s\\]+)/,
   testKey: /test key +([^\s\\]+)/,
   keyV1: /version 1 key +([^\s\\]+)/,
