@@ -10,7 +10,7 @@ const longest = 72
 /** One area or several, such as `core`, `store-postgres` or `service/facade`. */
 const form = /^[a-z0-9-]+(?:[/,] ?[a-z0-9-]+)*: (\S+)/
 
-/** Words whose ending is no mark of the past, of a habit or of work in progress. */
+/** Words with an ending that does not mark the past, a habit or work in progress. */
 const imperatives = new Set(["bring", "embed", "feed", "focus", "need", "ping", "seed", "string"])
 
 /** What keeps a subject from the form; undefined when nothing does. */

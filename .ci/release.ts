@@ -80,7 +80,7 @@ export const tagProblems = (
   ]
 }
 
-/** Dependencies first: a registry never has a package whose dependency it lacks. */
+/** Dependencies first: a registry never has a package without its dependencies. */
 export const inOrder = (own: ReadonlyArray<Manifest>): ReadonlyArray<string> => {
   const placed = new Set<string>()
   const visit = (name: string): void => {

@@ -14,7 +14,7 @@ import { join, relative, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "..")
 
-/** Of a whole run. More failed files are no noise. */
+/** Of a whole run. More failed files are not noise. */
 const unstableMax = 3
 
 interface Report {

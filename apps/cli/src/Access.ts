@@ -33,7 +33,7 @@ const secrets = {
 
 type Secret = (typeof secrets)[keyof typeof secrets]
 
-/** Variables that a default profile yields to: one alone would mix two services. */
+/** Variables that a default profile yields to: a single one would mix two services. */
 const variables = [
   "MESSAGING_SERVICE",
   "MESSAGING_OPERATOR_SERVICE",

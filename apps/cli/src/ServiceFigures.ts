@@ -41,7 +41,7 @@ export interface ServiceFigures {
   readonly oldest_waiting_seconds: number | null
   readonly lane_lag_seconds: number | null
   readonly in_flight: number | null
-  /** Those of them whose worker died, until another takes over. */
+  /** Those of them with a dead worker, until another takes over. */
   readonly leases_run_out: number | null
   readonly deliveries_pending: number | null
   readonly retries_pending: number | null

@@ -201,7 +201,7 @@ const withDoubtNamed = (error: unknown): unknown => {
   return new MessagingError({ ...error, text: `${error.text}; it may have taken effect` })
 }
 
-/** Options whose names are not those of the fields that they fill. */
+/** Options with other names than the fields that they fill. */
 const optionOfField: Readonly<Record<string, string>> = {
   account_disabled: "disabled",
   event_id: "event",

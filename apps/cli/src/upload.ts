@@ -7,7 +7,7 @@ import type { Tools } from "./Command.ts"
 import type { Output } from "./Output.ts"
 import { usageError } from "./ending.ts"
 
-/** The file to upload; tells how far it is. */
+/** The file to upload; reports its progress. */
 export const openFile = async (path: string, output: Output): Promise<Upload> => {
   const found = await access(path, constants.R_OK)
     .then(() => stat(path))

@@ -135,7 +135,7 @@ const stores = [
     withStore: Effect.succeed({}),
     expected: {
       placed: [],
-      // There is no transaction to join, and nothing outlives its process.
+      // It has no transaction to join, and nothing outlives its process.
       transactions: "validation_failed",
       restart: "message_not_found",
     },

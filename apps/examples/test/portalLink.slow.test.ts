@@ -22,7 +22,7 @@ const aService = Effect.gen(function* () {
   })
 })
 
-/** An app whose customers are known by a cookie. */
+/** An app that knows its customers by a cookie. */
 const anApp = (serviceUrl: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

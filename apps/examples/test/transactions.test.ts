@@ -144,7 +144,7 @@ const failure = async (promise: Promise<unknown>) =>
     (error: MessagingError) => error,
   )
 
-/** A workspace whose program stores its orders with that library. */
+/** A workspace with a program that stores its orders with that library. */
 class Shop extends Context.Service<
   Shop,
   Opened & {

@@ -22,7 +22,7 @@ export interface Report {
   readonly failures: Map<string, Failure>
   /** Events and callbacks that the service has sent to the fuzzer. */
   calls: number
-  /** Cells whose messages were counted, and those whose count is uncertain. */
+  /** Cells with counted messages, and those with an uncertain count. */
   census: { taken: number; left: number }
 }
 

@@ -127,7 +127,7 @@ export interface MakeCampaign {
   readonly sendAt: number | null
 }
 
-/** A campaign whose stop is cut off by the death of every process. It is read once all has come to rest. */
+/** A campaign with a stop that the death of every process cuts off. It is read once all has come to rest. */
 export const cutStop = "gs"
 
 /** A row to add. Its text is the campaign's name and its label. */
@@ -152,7 +152,7 @@ export interface AddCampaignRows {
 export interface MakeEndpoint {
   readonly _tag: "MakeEndpoint"
   readonly url: string
-  /** The caller's key, whose revocation stops the endpoint; null for one that is never revoked. */
+  /** The caller's key: its revocation stops the endpoint; null for one that is never revoked. */
   readonly key: string | null
   readonly mode: "live" | "test"
   readonly events: ReadonlyArray<string>
@@ -401,7 +401,7 @@ export interface FinalCheck {
   readonly results: ReadonlyArray<{ readonly phone: string; readonly status: string }>
 }
 
-/** A number whose connection processes keep, in calm. */
+/** A number with a connection that processes keep, in calm. */
 export interface FinalLine {
   readonly number: number
   /** How many connections it has. */
@@ -441,7 +441,7 @@ export interface FinalState {
     readonly status: string
     readonly phone: string | null
   }>
-  /** Deleted files whose content remains. */
+  /** Deleted files with content that remains. */
   readonly filesLeft: ReadonlyArray<string>
   /** Remaining messages of the workspace that is deleted in the storm. */
   readonly leftOfDeleted: number

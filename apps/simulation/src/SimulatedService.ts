@@ -40,7 +40,7 @@ import { makeAttempt, makeWire, stall } from "./faults/wire.ts"
 import type { Remote } from "./faults/wire.ts"
 import type { Recorder } from "./History.ts"
 
-/** Figures are no promise of the simulation, and counting every minute would fill its days. */
+/** The simulation does not promise figures, and counting every minute would fill its days. */
 const countingRestMillis = 600_000
 
 const second = 1000

@@ -158,7 +158,7 @@ it.live("a Telegram login continues after its process was killed in each step", 
     const login = `/workspaces/1/numbers/${id}/telegram-login`
     yield* request("POST", login, { method: "code", phone: `+${phone}` })
 
-    /** The remote server lets the account in a step further, and its process dies before it hears of it. */
+    /** The remote server lets the account in a step further, and its process dies before it learns of it. */
     const dieIn = (method: string, step: string, body: object, isClaimed: () => boolean) =>
       Effect.gen(function* () {
         yield* remote.nextCall({ method, outcome: "withhold" })

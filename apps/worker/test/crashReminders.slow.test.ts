@@ -12,7 +12,7 @@ import { clusterTest, crashTest, runLoad } from "./crash/Storm.ts"
 const minute = 60_000
 const hour = 60 * minute
 
-/** A pattern whose due times are `every` milliseconds apart, `offset` after a multiple of that. */
+/** A pattern with due times `every` milliseconds apart, `offset` after a multiple of that. */
 interface Pattern {
   readonly cron: string
   readonly every: number

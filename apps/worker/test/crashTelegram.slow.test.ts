@@ -86,7 +86,7 @@ const sendAll = (
         yield* pause(0, 200)
         if (index % 4 === 3) {
           const answer = yield* request("DELETE", `/api/v2/messages/${sent.id}`, { token })
-          // Repeats the request whose answer was lost.
+          // Repeats the request that lost its answer.
           sent.isCancelled = answer.status === 200
         }
         return [sent]

@@ -54,7 +54,7 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
       get: at.get("/api/v2/messages/{id}"),
       /**
        * Cancels a message that still waits, and returns it. While an attempt is sending it, the call
-       * waits for the result, at most 5 seconds. Fails with `not_cancellable`, whose `details.status`
+       * waits for the result, at most 5 seconds. Fails with `not_cancellable`; its `details.status`
        * says what happened instead.
        */
       cancel: at.remove("/api/v2/messages/{id}"),

@@ -56,7 +56,7 @@ type HeadersOf<O> = O extends { readonly parameters: { readonly header?: infer H
   ? NonNullable<H>
   : never
 
-/** Paths with that verb whose operation is of that kind. */
+/** Paths with that verb and an operation of that kind. */
 type Having<V extends Verb, Kind extends string> = {
   [Path in keyof paths]: [Operation<Path, V>] extends [never]
     ? never

@@ -167,11 +167,11 @@ const makeCampaigns = (at: Endpoints) => ({
   uploadRows: at.uploadTo("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
   /** Deletes all rows of a draft. */
   clearRows: at.remove("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
-  /** Rows in their order, with what became of each. */
+  /** Rows in their order, each with its outcome. */
   rows: at.list("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows"),
   /** One row. */
   row: at.get("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/rows/{row}"),
-  /** What became of each row, as a stream of CSV. */
+  /** The outcome of each row, as a stream of CSV. */
   results: at.download("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/results.csv"),
   /** When it would start and finish, from what is known now. */
   forecast: at.get("/admin/v1/workspaces/{id}/campaigns/{campaign_id}/forecast"),

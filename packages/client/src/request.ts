@@ -155,7 +155,7 @@ export const makeOpenEvents = (
     }).catch((error: unknown) => {
       signal?.throwIfAborted()
       connection.signal?.throwIfAborted()
-      // `fetch` fails so when there is no answer.
+      // `fetch` fails so without an answer.
       if (error instanceof TypeError) return null
       throw error
     })

@@ -128,7 +128,7 @@ export const verifyWebhook = async (request: WebhookRequest): Promise<Verificati
 }
 
 /**
- * Verifies a version 1 callback, whose body is a form. The secret is the workspace's. Answer as to a
+ * Verifies a version 1 callback. Its body is a form. The secret is the workspace's. Answer as to a
  * webhook; a repeated callback has the same `id`.
  *
  * @example

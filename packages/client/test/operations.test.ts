@@ -26,7 +26,7 @@ interface Scene {
   readonly created: Readonly<
     Record<"message" | "scheduled" | "reminder" | "media" | "check" | "contact" | "key", number>
   >
-  /** An endpoint with an event whose delivery failed. */
+  /** An endpoint with an event that failed to be delivered. */
   readonly webhook: { readonly id: number; readonly event: string }
   /** A number that is linking. */
   readonly linking: () => Promise<number>

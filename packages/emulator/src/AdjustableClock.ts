@@ -13,7 +13,7 @@ export interface AdjustableClock {
   /** Milliseconds that service time is ahead of system time. */
   readonly offset: Effect.Effect<number>
   /**
-   * Raises the offset. That wakes at once every sleeper whose moment is reached, in the order of their
+   * Raises the offset. That wakes at once every sleeper that is due, in the order of their
    * moments. A smaller value changes nothing: time never goes back. Returns the offset then in force.
    */
   setOffset(millis: number): Effect.Effect<number>
@@ -134,7 +134,7 @@ export const timeTravel = Effect.gen(function* timeTravel() {
   return Effect.fn("Emulator.timeTravel")(function* (millis: number) {
     if (clock === null) return yield* refuse("clock_not_adjustable")
     const target = (yield* Clock.currentTimeMillis) + millis
-    // Tidies up once afterwards; beyond that housekeeping is no reason to stop.
+    // Tidies up once afterwards; housekeeping is otherwise not a reason to stop.
     let isTidied = false
     for (;;) {
       const due = yield* idle.stalled

@@ -59,7 +59,7 @@ export class ParkedSends extends Context.Service<
   ParkedSends,
   {
     /**
-     * The numbers of this process whose attempt waits until service time reaches a future moment, or forever.
+     * The numbers of this process with an attempt that waits until service time reaches a future moment, or forever.
      */
     readonly parked: Effect.Effect<ReadonlySet<NumberId>>
   }
@@ -91,7 +91,7 @@ export const makeClockWaits = () => {
             () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
             (wait) => Effect.sync(() => waits.delete(wait)),
           ),
-    /** An attempt whose moment has come needs no more time, even if its fiber has not run yet. */
+    /** An attempt that is due needs no more time, even if its fiber has not run yet. */
     parked: Effect.map(
       Clock.currentTimeMillis,
       (now) =>

@@ -5,7 +5,7 @@ import { MovableClock } from "../src/index.ts"
 import { layerStoredClock } from "../src/AdjustableClock.ts"
 import { storeWith } from "@messaging-service/testkit"
 
-/** A store whose offset other processes can raise too. */
+/** A store with an offset that other processes can raise too. */
 const aStore = (start: number) => {
   const stored = { offset: start, checks: 0 }
   const layer = storeWith({

@@ -141,7 +141,7 @@ const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
 
 interface DiskMediaFilesOptions {
   readonly directory: string
-  /** Whether this process alone uses the directory; a start then removes all unfinished files. */
+  /** Whether only this process uses the directory; a start then removes all unfinished files. */
   readonly alone?: boolean
   /** Bytes to leave free. Null or omitted: the smaller of 1 GiB and 5 % of the disk. */
   readonly reserveBytes?: number | null

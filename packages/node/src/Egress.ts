@@ -110,7 +110,7 @@ const follow = <Response>(
     return yield* follow(get, rule, next, redirectsLeft - 1)
   })
 
-/** Content whose failures are `EgressError`s. */
+/** Content that fails with `EgressError`s. */
 const failing = async function* failing(body: AsyncIterable<Uint8Array>) {
   try {
     yield* body
@@ -126,7 +126,7 @@ const isGzipFile = (answer: Pick<EgressAnswer, "headers" | "url">, link: string)
 
 /**
  * Reads the body without its codings up to the limit. Refuses at once a coding that is not known, and a plain body
- * whose `Content-Length` exceeds the limit.
+ * with a `Content-Length` above the limit.
  */
 const limitedBody = (
   answer: Pick<EgressAnswer, "headers" | "url">,

@@ -317,7 +317,7 @@ export interface HttpListener {
 export interface ListenOptions {
   /** The variable that a line about the port names. Default: `PORT`. */
   readonly portVariable?: string
-  /** Whether all clients come through a proxy, whose address does not identify them. */
+  /** Whether all clients come through a proxy: its address does not identify them. */
   readonly behindProxy?: boolean
   /** Origin of the error catalogue. Default: where it listens. */
   readonly docsUrl?: string
@@ -476,7 +476,7 @@ const makeConnections = (behindProxy: boolean) => {
       )
       return server
     },
-    /** Ends connections whose clients have read nothing for too long. */
+    /** Ends connections of clients that have read nothing for too long. */
     endStalled: () => {
       for (const [connection, known] of open) {
         known.stalledChecks = connection.isStalled() ? known.stalledChecks + 1 : 0

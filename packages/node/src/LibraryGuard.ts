@@ -12,7 +12,7 @@ interface Guarded {
   readonly onFault: (error: Error) => void
 }
 
-/** The connection whose library runs, or started what runs. */
+/** The connection of the library that runs, or that started what runs. */
 const running = new AsyncLocalStorage<Guarded>()
 
 const isClaimed = (error: unknown): boolean => {

@@ -10,7 +10,7 @@ import { ClientConnection } from "../src/HttpListener.ts"
 
 const max = sharedLimits.pipelinedRequests.whole
 
-/** A socket whose remote end the test plays. */
+/** A socket with a remote end that the test plays. */
 class FakeSocket extends Duplex {
   readonly remoteAddress = "127.0.0.1"
   /** Unread bytes of each write, and the callback for reading them. */
@@ -37,7 +37,7 @@ const ticks = Effect.repeat(
   { times: 40 },
 )
 
-/** A connection whose slices each hold a request, as the test decides. */
+/** A connection with a request in each slice, as the test decides. */
 const aConnection = (getHeaders: () => Record<string, string> = () => ({})) => {
   const socket = new FakeSocket()
   const connection = new ClientConnection(socket as unknown as Socket)

@@ -52,7 +52,7 @@ const aSilentConnection = (url: string) =>
 
 const greeting = Effect.succeed(text("hello"))
 
-/** An app whose response the test decides, and a signal for its first request. */
+/** An app with a response that the test decides, and a signal for its first request. */
 const anAppUnderWay = Effect.gen(function* () {
   const requested = yield* Deferred.make<void>()
   const answer = yield* Deferred.make<string>()

@@ -61,7 +61,7 @@ const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
 const head = (status: string, ...fields: ReadonlyArray<string>): string =>
   `HTTP/1.1 ${[status, ...fields].join("\r\n")}\r\n\r\n`
 
-/** Reads a request whose last bytes are `{}`, then writes these pieces, each by itself. */
+/** Reads a request that ends in `{}`, then writes these pieces, each by itself. */
 const answeringInPieces = (pieces: ReadonlyArray<string>) =>
   aTcpServer((socket) => {
     socket.on("data", (bytes) => {

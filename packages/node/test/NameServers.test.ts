@@ -178,7 +178,7 @@ describe("look-ups share a resolver", () => {
   const one = 1 as WorkspaceId
   const two = 2 as WorkspaceId
 
-  /** A resolver whose answers the test decides. */
+  /** A resolver with answers that the test decides. */
   const heldResolver = Effect.gen(function* () {
     const requests: Array<string> = []
     const abandoned: Array<string> = []

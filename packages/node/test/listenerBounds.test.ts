@@ -43,7 +43,7 @@ const received = (socket: Socket) => {
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-/** An app whose responses wait for the test, with its numbers of started, ended and running handlers. */
+/** An app with responses that wait for the test, with its numbers of started, ended and running handlers. */
 const aSlowApp = Effect.gen(function* () {
   const latch = yield* Latch.make(false)
   const counts = { started: 0, underWay: 0, max: 0 }

@@ -10,7 +10,7 @@ interface Versions {
   readonly deno?: string | undefined
 }
 
-/** One line that says which Node is needed; null where that is no older Node. */
+/** One line that says which Node is needed; null unless that is an older Node. */
 export const olderNode = (versions: Versions | undefined): string | null => {
   // Other runtimes name a Node that they resemble.
   if (versions?.node === undefined || versions.bun !== undefined || versions.deno !== undefined) {

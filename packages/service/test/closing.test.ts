@@ -246,7 +246,7 @@ describe("closing is no later than it was told", () => {
   const stepMillis = 5
   const noticedMillis = 100
 
-  /** A service whose time the test moves, together with real time. */
+  /** A service with a clock that the test moves, together with real time. */
   const aServiceInTestTime = async (options: OpenOptions = {}) => {
     const time = await Effect.runPromise(
       Layer.build(TestClock.layer()).pipe(Scope.provide(Scope.makeUnsafe())),

@@ -117,7 +117,7 @@ const unknownCodes = (reached: ReadonlyArray<Reached>) =>
       .map(([, code]) => `${name}: ${code}`),
   )
 
-/** Methods of that type whose text omits what the type implies. */
+/** Methods of that type with a text that omits what the type implies. */
 const unsaid = (reached: ReadonlyArray<Reached>, type: RegExp, said: RegExp) =>
   getMethods(reached)
     .filter(({ method, text }) => type.test(method?.getText() ?? "") && !said.test(text))

@@ -86,7 +86,7 @@ const libraries: Readonly<Record<string, (database: Database) => Library>> = {
   },
   "Drizzle with a schema, on pg": ({ url }) => {
     const db = drizzleOnPg(url, { schema })
-    // @ts-expect-error The database is no transaction.
+    // @ts-expect-error The database is not a transaction.
     assert.isFunction(joinableOfDrizzle(db).query)
     return {
       transact: (work) =>

@@ -43,7 +43,7 @@ it("its declarations name nothing of Effect, nor of any other package", async ()
   assert.deepStrictEqual(await foreign(join(home, "dist/index.d.ts")), [])
 })
 
-/** A program over `open` whose last line names every module that it loaded. */
+/** A program over `open` that names every module that it loaded in its last line. */
 const makeProgram = (work: string) => `
 import { registerHooks } from "node:module"
 const loaded = []

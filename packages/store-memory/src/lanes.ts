@@ -378,7 +378,7 @@ export const resume = (tables: Tables, row: MessageRow): void => {
   offer(tables, row)
 }
 
-/** Another message may come first now, whose limits are still unknown. */
+/** Another message may come first now; its limits are still unknown. */
 export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => {
   cutTurn(lane)
   lane.limitedUntil = null
@@ -791,7 +791,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
   return { id, next: null, comesAgain: lane.nextDue !== null }
 }
 
-/** Changes the lane's control and reschedules it; false when there is no such lane. */
+/** Changes the lane's control and reschedules it; false without such a lane. */
 export const controlLane = (
   tables: Tables,
   numberId: NumberId,

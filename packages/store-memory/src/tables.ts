@@ -169,7 +169,7 @@ export interface KeyRow {
 export interface MessageRow {
   message: Message
   readonly lane: Lane
-  /** Whose row it was made of. */
+  /** The campaign of the row that it was made of. */
   readonly campaign: CampaignEntry | null
   /** Whether its acceptance took one from the plan's allowance. */
   readonly tookAllowance: boolean
@@ -204,7 +204,7 @@ export interface Lane extends InAgenda {
   lease: number
   inFlight: InFlight | null
   /**
-   * A message whose attempt has an unknown outcome. It precedes all others, also those that are due
+   * A message with an attempt of unknown outcome. It precedes all others, also those that are due
    * earlier since the clock was set back.
    */
   inDoubt: MessageRow | null

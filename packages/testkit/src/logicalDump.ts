@@ -94,7 +94,7 @@ export const dumpDatabase = (database: TestDatabase) => inDatabase(database, dum
 export const sizesOfDatabase = (database: TestDatabase) => inDatabase(database, sizes)
 
 /**
- * Of the embedded database in that data directory, whose service is stopped. The package of that
+ * Of the embedded database in that data directory. Its service is stopped. The package of that
  * manifest depends on PGlite.
  */
 const inDataDirectory = <A>(

@@ -45,7 +45,7 @@ export const makeOnce = Effect.fnUntraced(function* <E>(
   return shared
 })
 
-/** Version of the package whose `package.json` is in that directory. */
+/** Version of the package with its `package.json` in that directory. */
 export const versionIn = (directory: string): Effect.Effect<string> =>
   Effect.promise(async () => {
     const manifest = await readFile(join(directory, "package.json"), "utf8")

@@ -1,5 +1,5 @@
 /**
- * How much a test does whose finds are a matter of chance or of size: seeds, kills, power cuts, rows, requests.
+ * How much a test does if its finds depend on chance or on size: seeds, kills, power cuts, rows, requests.
  * `TEST_SIZE` says it once for a whole run: `change` (the default) for the answer that one waits for, `all` for
  * what a change must pass, `night` for what takes an hour.
  */

@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, "../../..")
 
 const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/*.md}", { cwd: root })
 
-/** Folders whose comments and test names are held to the same words. */
+/** Folders with comments and test names that are held to the same words. */
 const folders = [
   "apps/{bench,cli,examples,fuzz,server,simulation,worker}",
   "packages/core/test",

@@ -511,7 +511,7 @@ interface LoginServices {
   readonly vault: typeof SessionVault.Service
   readonly logins: ReturnType<typeof makeOwnedLogins>
   readonly clients: ReturnType<typeof makeLoginClients>
-  /** Logins by QR code whose connection this process has. */
+  /** Logins by QR code with their connection in this process. */
   readonly showing: FiberMap.FiberMap<NumberId>
   readonly context: Context.Context<never>
   /** The service's time, also for calling fibers with another clock. */
@@ -765,7 +765,7 @@ const typed = Effect.fnUntraced(function* typed(
   }
 })
 
-/** Shows the login; takes a QR login over whose process is gone. */
+/** Shows the login; takes over a QR login of a process that is gone. */
 const lookAt = Effect.fnUntraced(function* lookAt(services: LoginServices, numberId: NumberId) {
   const { logins, showing, time } = services
   const stored = yield* logins.readStored(numberId)

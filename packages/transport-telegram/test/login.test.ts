@@ -28,7 +28,7 @@ const readView = (numberId: NumberId) =>
 const getState = (numberId: NumberId) =>
   Effect.map(readView(numberId), (view) => view?.state ?? null)
 
-/** A number of a person whose login by code has started. */
+/** A number of a person with a started login by code. */
 const started = (options: PersonOptions = {}) =>
   Effect.gen(function* () {
     const login = yield* TelegramLogin

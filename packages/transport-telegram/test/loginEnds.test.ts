@@ -1,5 +1,5 @@
 /**
- * Logins whose process dies, that lose answers, or that are given up within a step: their state is reported
+ * Logins that lose their process or answers, or that are given up within a step: their state is reported
  * truthfully, and no session is orphaned at the remote server.
  */
 import { assert, layer } from "@effect/vitest"
@@ -42,7 +42,7 @@ const readView = (id: NumberId) => TelegramLogin.use((login) => login.look(id))
 const getState = (after: AfterSecret) =>
   after === null || after === "wrong" ? after : (after.error ?? after.state)
 
-/** A server whose next answer to the login's step meets that fault. */
+/** A server with that fault at its next answer to the login's step. */
 const meeting = (method: string, outcome: CallOutcome) =>
   TelegramServer.use((server) => server.nextCall({ method, outcome }))
 

@@ -53,7 +53,7 @@ const twoThatRead = (format: (process: string) => void = () => undefined) =>
     return { one, two, meet: Effect.sync(() => void (left = 2)) }
   })
 
-/** A number whose login by code that process has started. */
+/** A number with a login by code that the process has started. */
 const started = (process: typeof TelegramLogin.Service) =>
   Effect.gen(function* () {
     const { digits } = yield* aPerson()
@@ -194,7 +194,7 @@ layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
   )
 })
 
-/** The number has a proxy whose URL was sealed with a lost key. */
+/** The number has a proxy with a URL that was sealed with a lost key. */
 const withProxyOfBefore = (id: NumberId) =>
   Effect.gen(function* () {
     const { numbers } = yield* Store

@@ -19,7 +19,7 @@ import {
 const partBytes = 64 * 1024
 const manyParts = 40
 
-/** A file whose link answers a little, and the rest only then. */
+/** A file with a link that answers a little, and the rest only then. */
 const slowFile = (rest: Latch.Latch): OutgoingMedia => {
   const parts = Stream.range(1, manyParts).pipe(
     Stream.tap((part) => (part <= 4 ? Effect.void : rest.await)),

@@ -268,7 +268,7 @@ const make = Effect.fnUntraced(function* makeSessions(settings: WhatsAppSettings
     }
   })
 
-  /** Finishes a link whose acceptance by the core is unknown here. */
+  /** Finishes a link if its acceptance by the core is unknown here. */
   const settleLink = (numberId: NumberId, status: NumberStatus) =>
     status === "connected" ? announce(numberId) : numbers.logOut(numberId)
 

@@ -67,7 +67,7 @@ export const noTrouble = Effect.map(Trouble, (trouble) => {
   trouble.meets = () => false
 })
 
-/** The service, whose operations fail while there is trouble. */
+/** The service, with operations that fail while there is trouble. */
 const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
   const failing = <A>(operation: string, args: ReadonlyArray<unknown>, run: () => A) =>
     Effect.suspend((): Effect.Effect<unknown, unknown> => {

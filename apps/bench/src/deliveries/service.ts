@@ -14,7 +14,7 @@ const pool = 10
 /** Loopback, without TLS. */
 const outboundRule = Layer.succeed(OutboundRule, { allowPrivate: true })
 
-/** The store's queue, which tells how many results were settled. */
+/** The store's queue, which counts the settled results. */
 const layerCountingQueue = (settled: (count: number) => void) =>
   Layer.effect(
     Store,

@@ -1,5 +1,5 @@
 /**
- * Loaded before the program that is measured, which knows nothing of it: tells how much memory and
+ * Loaded before the program that is measured, which knows nothing of it: reports how much memory and
  * processor time its process takes. Needs `--expose-gc`.
  */
 import type { Memory, MeasuredCommand, Processor } from "./commands.ts"

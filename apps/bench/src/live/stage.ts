@@ -163,7 +163,7 @@ const makeSide = (
   name,
   start: Effect.fnUntraced(function* start(count: number) {
     const which = { first: firstPhone[name], count }
-    // Runs after the process's end, whose finalizer is added later.
+    // Runs after the process's end: its finalizer is added later.
     yield* Effect.addFinalizer(() =>
       request({ kind: "offline", ...which }).pipe(
         Effect.interruptible,

@@ -23,7 +23,7 @@ export interface MeasuredFigure extends FigureClaim {
 }
 
 export interface Measured {
-  /** Runs whose result was checked, those that warmed up included. */
+  /** Runs with a checked result, those that warmed up included. */
   readonly checks: number
   readonly candidates: ReadonlyArray<{
     readonly name: string

@@ -2,7 +2,7 @@
  * pg-boss doing a dispatcher's work: fetch, hand over, and in one transaction the messages, their
  * events and the end of the jobs. Set-based where it can be, so that nothing is held against it. It
  * keeps no order of numbers: its groups, with a concurrency of 1, were tried and let two workers hold
- * jobs of one number at once, so that they are no candidate.
+ * jobs of one number at once, so they were excluded.
  */
 import { Effect } from "effect"
 import { PgBoss } from "pg-boss"

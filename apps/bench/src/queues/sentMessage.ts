@@ -69,7 +69,7 @@ const sent = (job: Job, event: EventId, now: number): MessageChange | undefined 
     (media) => `http://127.0.0.1/media/${media}`,
   )
 
-/** The body of the event that tells of a job's message, as the service makes it. */
+/** The body of the event about a job's message, as the service makes it. */
 export const bodyOfSent = (job: Job, event: EventId): string =>
   sent(job, event, job.createdAt)?.event.body ?? ""
 

@@ -20,9 +20,9 @@ export interface ReceiverReport {
   readonly calls: number
   /** Different pairs of path and event. */
   readonly deliveries: number
-  /** Calls whose signature is not the one of their path's secret, time and body. */
+  /** Calls with another signature than that of their path's secret, time and body. */
   readonly wronglySigned: number
-  /** Calls whose body is not the event that the headers name. */
+  /** Calls with another body than the event that the headers name. */
   readonly wrongBodies: number
 }
 

@@ -151,7 +151,7 @@ const added = [
   return `${name}@${version}`
 })
 
-/** Libraries whose transactions sends join, from the workspace: an installation of the service brings none. */
+/** Libraries with transactions that sends join, from the workspace: an installation of the service brings none. */
 const joined = ["drizzle-orm", "kysely"]
 
 /** The test runner that testkit needs, from the workspace. */
@@ -184,7 +184,7 @@ export class Project extends Context.Service<
   Project,
   {
     readonly path: string
-    /** Its subfolder whose programs also find the heavy packages. */
+    /** Its subfolder of programs that also find the heavy packages. */
     readonly besideHeavy: string
     /** The packed file of a package. */
     tarball(name: string): string

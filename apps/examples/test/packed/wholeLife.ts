@@ -59,7 +59,7 @@ const receiver = async () => {
   return { secret, types, server, url: `http://127.0.0.1:${port}/` }
 }
 
-/** One order whose transaction commits, and one that is rolled back. */
+/** One order that is committed, and one that is rolled back. */
 const inTransactions = async (api: Api) => {
   if (pool === null) {
     const none = { query: async () => ({ rows: [] }) }
@@ -151,7 +151,7 @@ const work = async (messaging: Messaging) => {
     webhooks: types.toSorted(),
   }
   await messaging.close()
-  // Listeners first hear what was committed.
+  // Listeners first receive what was committed.
   return { ...result, heard: heard.toSorted() }
 }
 

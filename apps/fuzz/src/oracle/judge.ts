@@ -21,7 +21,7 @@ export interface Judge {
   (shot: Shot, outcome: Outcome): ReadonlyArray<Finding>
 }
 
-/** Both wait for the work of all cells, whose phones may hang. */
+/** Both wait for the work of all cells; their phones may hang. */
 export const waitsForOthers = /^(?:settle|advanceClock)$/
 
 /** What the service says to malformed HTTP, which reaches no route. */

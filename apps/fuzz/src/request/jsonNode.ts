@@ -1,5 +1,5 @@
 /**
- * JSON that may be invalid: a tree whose leaves are pieces of the body's text, so it can hold
+ * JSON that may be invalid: a tree with pieces of the body's text as leaves, so it can hold
  * duplicate keys, numbers that no program can hold, and broken escapes.
  */
 import { isJson } from "@messaging-service/testkit/openapi"

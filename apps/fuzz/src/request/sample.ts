@@ -1,4 +1,4 @@
-/** Values that fit a JSON Schema of the document, or the name where the name tells more. */
+/** Values that fit a JSON Schema of the document, or the name where the name says more. */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, Operation, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"

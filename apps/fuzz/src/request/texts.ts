@@ -120,5 +120,5 @@ export const endOfSafety = (text: string): number => {
 
 const linkForm = /:\/\/|%3a%2f%2f/i
 
-/** Whether a body holds a link, whose bytes must not be changed at random. */
+/** Whether a body holds a link: its bytes must not be changed at random. */
 export const holdsLink = (body: Buffer): boolean => linkForm.test(body.toString("latin1"))

@@ -37,7 +37,7 @@ export interface Inventory {
   readonly operatorToken: string
   readonly clientId: number
   readonly keys: Readonly<Record<KeyName, string>>
-  /** Of the workspace whose keys are used. */
+  /** Of the workspace of the used keys. */
   readonly ids: Ids
   /** Of the workspace that operators' requests change. */
   readonly victim: Ids

@@ -208,7 +208,7 @@ const makeVictim = async ({ request, operate }: Maker, hook: Json | null) => {
   return { victim, events: events.map((event) => String(event["event_id"])) }
 }
 
-/** The path of a connecting number's QR code; none while there is no code yet. */
+/** The path of a connecting number's QR code; none before the first code. */
 const drawQrCode = async (
   { connection, host }: CellOptions,
   number: number,

@@ -90,7 +90,7 @@ const strikeCounts: Readonly<Record<StrikeKind, ReadonlyArray<number>>> = {
   skew: [0],
 }
 
-/** One of so many seeds has a store with its own clock, and processes whose clock is far from it. */
+/** One of so many seeds has a store with its own clock, and processes with a clock that is far from it. */
 const skewedOf = 8
 const skewCount = 2
 

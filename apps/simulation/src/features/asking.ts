@@ -15,7 +15,7 @@ export const getRefusal = (
 ): Extract<Answer, { _tag: "Refused" }> | null => {
   if (failure._tag !== "Refusal") return null
   const { code, details } = failure
-  // A process whose clock is wrong accepts nothing; callers repeat elsewhere.
+  // A process with a wrong clock accepts nothing; callers repeat elsewhere.
   if (code === "service_unavailable") return null
   return {
     _tag: "Refused",

@@ -95,7 +95,7 @@ const rowInput = (row: RequestedRow) => ({
 const line = (row: RequestedRow): string =>
   [row.phone, toValues(row)["n"] ?? "", iso(row.sendAt) ?? "", iso(row.expiresAt) ?? ""].join()
 
-/** A file whose lines come one by one. */
+/** A file with lines that come one by one. */
 const toFile = (rows: ReadonlyArray<RequestedRow>, wait: number) => ({
   toColumn: null,
   content: Stream.fromIterable(["to,n,send_at,expires_at", ...rows.map(line)]).pipe(

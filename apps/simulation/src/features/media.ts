@@ -81,7 +81,7 @@ const remove =
 /** Index of the probe's number that is stopped while files are fetched. */
 const fetchedNumber = 4
 
-/** A message whose media were being fetched when its number was paused is not handed over. */
+/** A message is not handed over if its number was paused while its media were being fetched. */
 const probeFetch = Effect.fnUntraced(function* (stage: Stage) {
   const target = { stage, number: fetchedNumber, isProbe: true }
   const url = linkTo("good", "probe")

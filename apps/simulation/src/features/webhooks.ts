@@ -333,7 +333,7 @@ const probeRotation = Effect.fnUntraced(function* (stage: Stage) {
   yield* change("RemoveEndpoint", requested.url, requested.mode)(stage)
 })
 
-/** Index of the probe's number whose messages are reported to a failing receiver. */
+/** Index of the probe's number with a failing receiver for its messages. */
 const reportedNumber = 6
 
 /** A failed delivery is retried when due, even if nothing else happens before. */

@@ -101,7 +101,7 @@ const findViolation = (facts: Facts, call: SendCall): string | null => {
   const { answer, answered, answeredAt, request, requestIndex } = call
   if (answer?._tag !== "Refused") return null
   const isCalm = requestIndex > history.entries.findIndex(({ _tag }) => _tag === "Calm")
-  // A refusal frees its key; one whose process died holds it for a while.
+  // A refusal frees its key; one of a process that died holds it for a while.
   const ofKey = (isOther: boolean) =>
     sends.some(
       (each) =>

@@ -1,5 +1,5 @@
 /**
- * A process whose clock is more than ten seconds from the store's sends and expires nothing. It
+ * A process with a clock more than ten seconds from the store's sends and expires nothing. It
  * compares them each minute; until then it works by its clock.
  */
 import { toName } from "../History.ts"

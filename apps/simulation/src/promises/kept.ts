@@ -1,5 +1,5 @@
 /**
- * A single message whose number is full leaves a failed one where its send asks for that, and the refusal
+ * A single message of a full number leaves a failed one where its send asks for that, and the refusal
  * names it. Nothing else that is refused is stored.
  */
 import { toName } from "../History.ts"

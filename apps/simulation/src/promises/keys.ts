@@ -14,7 +14,7 @@ const toKey = ({ request }: Call): string | null =>
 /** Requests that an API key admits. */
 const ofKeys = new Set(["UseKey", "MakeEndpoint", "Send", "Read"])
 
-/** A key of some numbers sends from those alone, and sees the messages of those alone. */
+/** A key of some numbers sends only from those, and sees only the messages of those. */
 export const confined: JudgedPromise = {
   name: "limited keys",
   check: (history) => {

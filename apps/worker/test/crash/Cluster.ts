@@ -71,7 +71,7 @@ export interface Cluster {
   outlive(millis: number): Effect.Effect<void>
 }
 
-/** A cluster whose database a test can read. */
+/** A cluster with a database that a test can read. */
 export interface PostgresCluster extends Cluster {
   readonly database: TestDatabase
 }

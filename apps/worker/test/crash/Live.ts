@@ -20,7 +20,7 @@ import type { Cluster, Settings } from "./Cluster.ts"
 import { aReceiver, subscribe } from "./Receiver.ts"
 import type { Receiver } from "./Receiver.ts"
 
-/** A sender whose numbers are linked to phones. */
+/** A sender with numbers that are linked to phones. */
 export interface LiveSender extends Sender {
   /** Digits of its numbers' phones, in the order of the numbers. */
   readonly phones: ReadonlyArray<string>
@@ -117,7 +117,7 @@ export const startLive = Effect.fnUntraced(function* (store: StoreName) {
     NODE_EXTRA_CA_CERTS: certificate,
   }
   const cluster: Cluster = yield* starting[store](settings)
-  // Repeats calls whose caller died, and nothing else.
+  // Repeats calls of a caller that died, and nothing else.
   const receiver = yield* aReceiver({ patience: 0 })
   const aSubscriber = Effect.tap(aLiveSender(cluster, remote), (sender) =>
     subscribe(cluster, sender, receiver),

@@ -107,7 +107,7 @@ export const startLiveWorkers = Effect.gen(function* () {
       return number
     }),
     startWorker,
-    /** A worker whose proxy to PostgreSQL can be cut. */
+    /** A worker with a proxy to PostgreSQL that can be cut. */
     startCuttableWorker: Effect.fnUntraced(function* (more: Readonly<Record<string, string>>) {
       const wire = yield* makeWire(database.path)
       const worker = yield* startWorker({

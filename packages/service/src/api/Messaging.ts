@@ -129,7 +129,7 @@ export interface ListenOptions {
   /**
    * The `position` of the last event that you processed. The handler gets every later event, including
    * those from before this start; the service keeps events for 30 days. Without it, the handler gets
-   * events from now on. On PostgreSQL it may then miss an event whose transaction stayed open while
+   * events from now on. On PostgreSQL it may then miss an event if its transaction stayed open while
    * others wrote a thousand later ones; with `after` it misses none.
    */
   readonly after?: number | undefined

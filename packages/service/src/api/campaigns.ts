@@ -17,7 +17,7 @@ export type CampaignState = "draft" | "scheduled" | "running" | "paused" | "done
 /** A day of the week. */
 export type Weekday = "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun"
 
-/** What became of a row: its own state, or its message's status. */
+/** The outcome of a row: its own state, or its message's status. */
 export type CampaignRowStatus =
   | "pending"
   | "refused"
@@ -351,7 +351,7 @@ export interface CampaignsApi {
   readonly rows: (campaign: HasId, query?: ListCampaignRows) => Listing<CampaignRow>
   /** One row. Fails with `campaign_not_found`, `row_not_found`. */
   readonly row: (campaign: HasId, row: number, options?: CampaignOptions) => Promise<CampaignRow>
-  /** What became of each row, as CSV. Fails with `campaign_not_found`, `validation_failed`. */
+  /** The outcome of each row, as CSV. Fails with `campaign_not_found`, `validation_failed`. */
   readonly results: (
     campaign: HasId,
     query?: CampaignOptions & Pick<ListCampaignRows, "status">,

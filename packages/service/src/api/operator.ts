@@ -662,7 +662,7 @@ export interface Operator {
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
   /** One message for each of many rows. */
   readonly campaigns: CampaignsApi
-  /** What it hears of messages and numbers. */
+  /** The events of messages and numbers that it receives. */
   readonly conversations: ConversationsApi
   /** Messages and reminders that it holds since the store went back in time. */
   readonly held: HeldApi

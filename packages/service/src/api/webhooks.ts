@@ -15,7 +15,7 @@ export type NumberEventType =
   | "number.paused"
   | "number.resumed"
 
-/** Every event. Those beside `MessageEventType` need conversations. */
+/** Every event. Those outside `MessageEventType` need conversations. */
 export type EventType = MessageEventType | "message.delivered" | "message.read" | NumberEventType
 
 /** Why a call failed. */

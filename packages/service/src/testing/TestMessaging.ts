@@ -106,7 +106,7 @@ export interface TestReceiver {
   /** Every call, oldest first. */
   readonly calls: ReadonlyArray<ReceivedCall>
   /**
-   * Serves a file at an address, for messages whose media are a link. Fails with nothing of its own.
+   * Serves a file at an address, for messages with a link as media. Fails with nothing of its own.
    */
   readonly serve: (url: string, content: Uint8Array, mimeType: string) => void
 }
@@ -221,7 +221,7 @@ export interface TestMessaging {
   /** The simulated phones. */
   readonly phones: TestPhones
   /**
-   * Makes a client whose transactions `messages.send` can join, as with one of the package `pg`, itself or
+   * Makes a client with transactions that `messages.send` can join, as with one of the package `pg`, itself or
    * behind the function of another library. `begin`, `commit`, `rollback` and savepoints are understood;
    * `answer` gets all other statements, which return no rows without it. A message exists after `commit`, and
    * not after `rollback`. A commit fails with `message_rejected` when other sends have used up the room

@@ -75,7 +75,7 @@ export const readResults = (check: NumberCheck) =>
 export const readStatuses = (check: NumberCheck) =>
   Effect.map(readResults(check), (results) => results.map(({ status }) => status))
 
-/** Claims from these numbers alone, so tests do not take each other's checks. */
+/** Claims only from these numbers, so tests do not take each other's checks. */
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
   overrides: Partial<Omit<CheckClaimQuery, "owned">> = {},

@@ -67,7 +67,7 @@ export const aClaimQuery = (
   }
 }
 
-/** Claims from these numbers alone, so tests do not take each other's messages. */
+/** Claims only from these numbers, so tests do not take each other's messages. */
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
   overrides: Partial<Omit<ClaimQuery, "owned">> = {},
@@ -143,7 +143,7 @@ export const sendNext = (number: SendingNumber, now = noon) =>
     return claimed.message
   })
 
-/** Renews leases; returns the numbers whose lease continues. */
+/** Renews leases; returns the numbers with a lease that continues. */
 export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number) =>
   Effect.map(
     Store.use(({ queue }) =>

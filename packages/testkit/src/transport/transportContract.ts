@@ -233,7 +233,7 @@ export const transportContract = <I, E>(
         const attempt = yield* Effect.forkChild(send(interrupted))
         yield* eventually(remoteServer.waiting(numberId))
         yield* Fiber.interrupt(attempt)
-        // Over a socket the remote server hears of it a moment later.
+        // Over a socket the remote server learns of it a moment later.
         yield* eventually(Effect.map(remoteServer.waiting(numberId), (waiting) => !waiting))
         yield* remoteServer.take(numberId, "acknowledge")
         const next = yield* aMessage(numberId)

@@ -11,7 +11,7 @@ import { aMediaFile, aMessage, aNewMediaFile, anEra, aStage, hour, noon } from "
 /** How long unused attachments are kept, in these tests. */
 const kept = 26 * hour
 
-/** Attaches a file; null when there is no room. */
+/** Attaches a file; null without room. */
 const attachWithin = (
   workspaceId: WorkspaceId,
   limit: number,

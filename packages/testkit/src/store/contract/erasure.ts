@@ -68,7 +68,7 @@ const isThere = ({ id, mode, workspaceId }: Message) =>
 const left = (workspaceId: WorkspaceId, mode: Mode = "live") =>
   Effect.map(listMessages(workspaceId, mode), ids)
 
-/** A stage whose key can make requests. */
+/** A stage with a key that can make requests. */
 const aStageWithHash = Effect.gen(function* () {
   const stage = yield* aStage()
   return { ...stage, ...(yield* aKey(stage.workspace.id)) }

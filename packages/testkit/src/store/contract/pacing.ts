@@ -208,7 +208,7 @@ export const pacing: Topic = (it) => {
       assert.strictEqual((yield* sendNext(number, era)).id, repeat.id)
       yield* to(stranger)
       assert.deepStrictEqual(yield* claim([number], { now: era }), [])
-      // Sends while there is no limit are looked up when it returns.
+      // Sends without a limit are looked up when it returns.
       yield* pace(number, { newRecipientsPerDay: 2 }, era)
       const second = yield* claimOne(number, { now: era })
       yield* pace(number, {}, era)

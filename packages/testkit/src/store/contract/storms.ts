@@ -2,7 +2,7 @@
  * Everything at once: acceptances, workers that die, cancels, sweeps, ticks, numbers that log out
  * and numbers that are removed; then quiet; then the sums. Afterwards every message must have ended
  * exactly once and been announced exactly once, and allowance and quota must add up. The simulation
- * uses a store in memory alone: this tests every store.
+ * uses only a store in memory: this tests every store.
  */
 import { assert } from "@effect/vitest"
 import { transition, Store } from "@messaging-service/core"

@@ -18,7 +18,7 @@ type AnswerOf<F> =
 export interface Method<Input extends ReadonlyArray<unknown>, Answer> {
   /** How often it is drawn, compared with the others. Default 2. */
   readonly weight?: number
-  /** Whose ids its answer holds where no field says it. */
+  /** The kind of the ids that its answer holds where no field says it. */
   readonly kind?: Kind
   readonly input: (c: Chooser) => Input
   /** Remembers records of the answer, for later commands. */

@@ -46,13 +46,13 @@ const parents: Readonly<Record<string, Kind>> = {
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** Of sets and maps, whose order tells nothing. */
+/** Of sets and maps: their order says nothing. */
 const sorted = (texts: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   texts.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 
 type Name = (kind: Kind, id: number) => unknown
 
-/** `kind`: of the ids that no field tells of, such as those of the records themselves. */
+/** `kind`: of the ids that no field names, such as those of the records themselves. */
 const canonicalBy = (name: Name, value: unknown, kind: Kind | null): unknown => {
   const named = (id: unknown, of: Kind | null): unknown =>
     typeof id === "number" && of !== null ? name(of, id) : id
