@@ -1,4 +1,7 @@
--- The new number's id, or the guard that did not hold. Without a limit the workspace may hold any number.
+-- Creates a number with its lane and linking attempt. Returns the number's id, or the guard that failed. A
+-- null p_limit sets no limit.
+--
+-- Locks: the claim, as everywhere first; then the campaigns (see look_at_campaigns), then the workspace.
 create function add_linking(
   n_workspace_id bigint,
   n_mode text,

@@ -1,3 +1,5 @@
+-- Reads all facts of an acceptance in one round trip. Also claims the idempotency key, and caches when a
+-- full number has room again.
 create function load_acceptance(p_query jsonb)
 returns json
 language plpgsql

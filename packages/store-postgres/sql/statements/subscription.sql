@@ -1,3 +1,5 @@
+-- How far each named event-feed subscription has read, and its lease.
+
 -- name: find
 select s.reached, s.lease, s.lease_until
 from subscriptions s
