@@ -483,7 +483,7 @@ export { QrImages, QrLinks } from "./service/Connections.ts"
 export { makeLinkProgress } from "./service/Connections.ts"
 
 export type {
-  BrokenLinkingGuard,
+  FailedLinkingGuard,
   ConnectView,
   EndReports,
   Abandoned,
@@ -542,7 +542,7 @@ export {
 export type { NumberCheckStore } from "./store/NumberCheckStore.ts"
 export type { CheckNumbers, ListCheckResults } from "./service/NumberChecks.ts"
 export type {
-  BrokenCheckGuard,
+  FailedCheckGuard,
   CheckClaimQuery,
   CheckInsertion,
   CheckResultStatus,
@@ -731,7 +731,7 @@ export type {
   ChangeReminder,
   CreateReminder,
   ListReminders,
-  PassCommit,
+  AdvanceCommit,
   PreviewReminder,
   ReminderCode,
   ReminderToRun,

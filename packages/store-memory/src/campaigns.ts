@@ -152,17 +152,17 @@ const dropUpload = (entry: CampaignEntry): void => {
 
 const append = (tables: Tables, input: RowsToAppend): RowsAppended => {
   const { after, idempotency, isLast, now, rows, until, upload } = input
-  if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+  if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }
   const entry = findEntry(tables, input.id)
   if (entry?.campaign.state !== "draft" || entry.campaign.revision !== input.revision) {
-    return { _tag: "Broken", guard: "campaign" }
+    return { _tag: "Conflict", guard: "campaign" }
   }
   const isGoingOn = upload !== null && entry.upload?.name === upload
   if (!isGoingOn && entry.upload !== null && entry.upload.until > now) {
-    return { _tag: "Broken", guard: "upload" }
+    return { _tag: "Conflict", guard: "upload" }
   }
   if (after !== (isGoingOn ? entry.rows.length : entry.count)) {
-    return { _tag: "Broken", guard: "campaign" }
+    return { _tag: "Conflict", guard: "campaign" }
   }
   if (!isGoingOn) dropUpload(entry)
   for (const row of rows) entry.rows.push(newEntry(row))
@@ -181,7 +181,7 @@ const recordSteps = (
   tables: Tables,
 ): Pick<CampaignStoreSteps, "insert" | "get" | "created" | "list" | "update"> => ({
   insert: (input, max, idempotency) => {
-    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }
     const owner = tables.workspaces.get(input.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a campaign needs a workspace"))
     const open = owner.campaigns.filter(
@@ -391,20 +391,20 @@ export const nextCampaignDue = (tables: Tables): number | null =>
 const take = (tables: Tables, input: CampaignTake): CampaignTaken => {
   const { acceptance, id, next, now, queueLimit, refused, revision, taken } = input
   const entry = entryAt(tables, id, revision)
-  if (entry?.campaign.state !== "running") return { _tag: "Broken", guard: "campaign" }
+  if (entry?.campaign.state !== "running") return { _tag: "Conflict", guard: "campaign" }
   const numbers = [...taken.map(({ row }) => row), ...refused.map(({ of }) => of)]
   const rows = numbers.map((row) => getRows(entry)[row - 1])
   if (!rows.every((one) => one !== undefined && isPending(one))) {
-    return { _tag: "Broken", guard: "rows" }
+    return { _tag: "Conflict", guard: "rows" }
   }
   const lane = acceptance === null ? undefined : tables.lanes.get(acceptance.numberId)
   if (lane !== undefined) {
     const waiting = countDue(lane, entry.campaign, now, queueLimit)
-    if (waiting + taken.length > queueLimit) return { _tag: "Broken", guard: "queue" }
+    if (waiting + taken.length > queueLimit) return { _tag: "Conflict", guard: "queue" }
   }
   const outcome =
     acceptance === null ? { _tag: "Accepted" as const, ids: [] } : accept(tables, acceptance)
-  if (outcome._tag === "Broken") return outcome
+  if (outcome._tag === "Conflict") return outcome
   for (const [index, { phone }] of taken.entries()) {
     const one = rows[index]
     const message = tables.messages.get(outcome.ids[index] ?? (0 as MessageId))

@@ -111,12 +111,12 @@ export const openLane = (
     waitingTest: new Set(),
     held: new Set(),
     nextDue: null,
-    control: { pacing, strikes: noFailures, pauses: noPauses },
+    control: { pacing, failures: noFailures, pauses: noPauses },
     restrictedAt: null,
     isPauseReported: false,
     pacedUntil: null,
     limitedUntil: null,
-    noRoomInARow: 0,
+    diskFailuresInARow: 0,
     agendaAt: null,
     counting: new Sorted(byDue),
     fullUntil: null,
@@ -160,7 +160,7 @@ export const firstDueAt = (lane: Lane, now: number): number | null =>
   firstToLeave(lane, now)?.message.dueAt ?? null
 
 /** Until when its limits block the message. */
-export const findLimits = (lane: Lane, row: MessageRow, now: number, sendCap: QuotaLimit) => {
+export const findLimits = (lane: Lane, row: MessageRow, now: number, dailyLimit: QuotaLimit) => {
   const { pacing } = lane.control
   const isNewRecipient =
     (pacing?.newRecipientsPerDay ?? null) !== null &&
@@ -170,7 +170,7 @@ export const findLimits = (lane: Lane, row: MessageRow, now: number, sendCap: Qu
       sentTimes: lane.sentTimes,
       firstTimes: isNewRecipient ? [...lane.recipients.values()].toSorted((a, b) => a - b) : [],
       isNewRecipient,
-      sendCap,
+      dailyLimit,
       pacing,
     },
     now,
@@ -459,7 +459,7 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
 
 /** The message of the same turn that follows, if the turn goes on. */
 const nextOfTurn = (lane: Lane, row: MessageRow, now: number): MessageRow | undefined => {
-  const { control, inFlight, noRoomInARow } = lane
+  const { control, inFlight, diskFailuresInARow } = lane
   if (inFlight === null) return undefined
   const { leaseUntil, turn: messages, turnDue } = inFlight
   const state = {
@@ -467,7 +467,7 @@ const nextOfTurn = (lane: Lane, row: MessageRow, now: number): MessageRow | unde
     leaseUntil,
     stoppedUntil: stoppedUntil(pausedUntil(control.pauses.first, now), isDisabled(lane)),
     pacing: control.pacing,
-    noRoomInARow,
+    diskFailuresInARow,
     isCut: turnDue === null,
   }
   return goesOn(state, now) ? messages[messages.indexOf(row) + 1] : undefined
@@ -538,7 +538,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
     lane.counting.delete(row)
     lane.fullUntil = null
   }
-  if (change.givesBack) {
+  if (change.refunds) {
     lane.givenBack++
     giveBack(row)
   }
@@ -633,24 +633,24 @@ const nothing: Offer = { row: null, until: null, limited: null }
 
 /** What a claim of this lane would hand out; changes nothing. */
 const makeOffer = (lane: Lane, query: ClaimQuery): Offer => {
-  const { now, sendCap } = query
+  const { now, dailyLimit } = query
   const paused = heldUntil(lane, pausedUntil(lane.control.pauses.first, now))
   if (paused !== null && paused > now) return { ...nothing, until: paused }
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   const row = firstToLeave(lane, now)
   if (row === null || (row !== lane.inDoubt && row.message.dueAt > now)) return nothing
-  const limited = findLimits(lane, row, now, sendCap)
+  const limited = findLimits(lane, row, now, dailyLimit)
   return limited === null ? { row } : { row: null, until: limited, limited }
 }
 
 /** What is due behind the message that a claim hands out, as far as it is of the same turn. */
 const getRest = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<MessageRow> => {
-  const { now, sendCap } = query
+  const { now, dailyLimit } = query
   const max = turnSize(query.turn, {
     removed: lane.removed,
     pacing: lane.control.pacing,
     mayHaveLeft: lane.inFlight !== null || isOutcomeUnknown(row),
-    room: roomIn(lane.sentTimes, now, sendCap),
+    room: roomIn(lane.sentTimes, now, dailyLimit),
   })
   const rest: Array<MessageRow> = []
   for (const each of lane.waiting) {
@@ -682,7 +682,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
   const claimed: Array<ClaimedMessage> = []
   for (const [lane, offered] of offers) {
     lane.limitedUntil = offered.row === null ? offered.limited : null
-    if (lane.limitedUntil !== null) lane.noRoomInARow = 0
+    if (lane.limitedUntil !== null) lane.diskFailuresInARow = 0
     if (offered.row === null) {
       const { inFlight } = lane
       if (inFlight !== null) {
@@ -713,9 +713,9 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
       removed: lane.removed,
       lease: lane.lease,
       interruptions: row.interruptions,
-      noRoomInARow: lane.noRoomInARow,
+      diskFailuresInARow: lane.diskFailuresInARow,
       pacing: lane.control.pacing,
-      strikes: lane.control.strikes,
+      failures: lane.control.failures,
     })
   }
   return claimed
@@ -760,10 +760,10 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
     // Its answer was lost.
     return row.endedAt !== null && settlement._tag === "Ended" ? goOn(inFlight.row) : undefined
   }
-  const { breaker, noRoom, notBefore } = settlement
+  const { breaker, diskRest, notBefore } = settlement
   if (settlement._tag === "Ended") finish(tables, row, settlement.change)
   else if (settlement.unfinished !== null) {
-    const waits = [notBefore, noRoom?.until ?? null].filter((instant) => instant !== null)
+    const waits = [notBefore, diskRest?.until ?? null].filter((instant) => instant !== null)
     const nextAttemptAt = waits.length === 0 ? null : Math.max(...waits)
     leaveUnfinished(row, { at: now, unfinished: settlement.unfinished, nextAttemptAt })
   }
@@ -774,14 +774,14 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Settled
     return goOn(next)
   }
   lane.pacedUntil = notBefore
-  lane.limitedUntil = noRoom?.until ?? null
-  lane.noRoomInARow = noRoom?.inARow ?? 0
+  lane.limitedUntil = diskRest?.until ?? null
+  lane.diskFailuresInARow = diskRest?.inARow ?? 0
   if (breaker !== null) {
-    const { pause, strikes } = breaker
+    const { pause, failures } = breaker
     const { control } = lane
     lane.control = {
       ...control,
-      strikes,
+      failures,
       pauses: pause === null ? control.pauses : pausesAfter(control.pauses, pause),
     }
     if (pause !== null) notePause(lane, pause, now)

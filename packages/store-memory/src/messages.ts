@@ -190,7 +190,7 @@ export const accept = (
 ): AcceptanceOutcome => {
   const guard = brokenGuard(tables, acceptance)
   const lane = laneIn(tables, acceptance.workspaceId, acceptance.numberId)
-  if (guard !== null || lane === undefined) return { _tag: "Broken", guard: guard ?? "number" }
+  if (guard !== null || lane === undefined) return { _tag: "Conflict", guard: guard ?? "number" }
 
   const tookAllowance = takeAllowance(lane.workspace, acceptance.allowance)
   const ids: Array<MessageId> = []

@@ -99,9 +99,9 @@ const checkSteps = (
   tables: Tables,
 ): Pick<NumberCheckStoreSteps, "insert" | "get" | "list" | "results"> => ({
   insert: ({ phones, ...check }, idempotency) => {
-    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }
     const lane = laneIn(tables, check.workspaceId, check.numberId)
-    if (lane === undefined) return { _tag: "Broken", guard: "number" }
+    if (lane === undefined) return { _tag: "Conflict", guard: "number" }
     const row = tables.checks.insert((id): CheckRow => ({
       check: {
         ...check,

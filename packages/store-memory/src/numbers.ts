@@ -17,7 +17,7 @@ import {
   takeFairShares,
 } from "@messaging-service/core"
 import type {
-  BrokenLinkingGuard,
+  FailedLinkingGuard,
   ConnectionFacts,
   ConnectionReason,
   FirstAnswer,
@@ -57,7 +57,7 @@ import { report } from "./webhooks.ts"
 
 // `LinkingStore` in memory. It scans the few connecting numbers each time.
 
-const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
+const conflict = (guard: FailedLinkingGuard): LinkingOutcome => ({ _tag: "Conflict", guard })
 
 /** Starts the attempt; its number is already connecting. */
 const begin = (
@@ -166,11 +166,11 @@ const attemptSteps = (
   "addLinking" | "reconnect" | "getLinking" | "claimLinkings" | "renewLinkings"
 > => ({
   addLinking: (number, attempt, limit, claim) => {
-    if (isLost(tables, claim)) return broken("idempotency")
+    if (isLost(tables, claim)) return conflict("idempotency")
     wakeCampaigns(tables, number.workspaceId, number.createdAt)
     const owner = findWorkspace(tables, number.workspaceId)
-    if (owner === undefined) return broken("number")
-    if (ownsAllNumbers(owner.lanes, limit)) return broken("limit")
+    if (owner === undefined) return conflict("number")
+    if (ownsAllNumbers(owner.lanes, limit)) return conflict("limit")
     const connecting = { ...number, status: "connecting" } as const
     const lane = openLane(tables, owner, connecting, attempt.pacing)
     owner.lanes.push(lane)
@@ -178,10 +178,10 @@ const attemptSteps = (
   },
 
   reconnect: (workspaceId, numberId, attempt, claim) => {
-    if (isLost(tables, claim)) return broken("idempotency")
+    if (isLost(tables, claim)) return conflict("idempotency")
     wakeCampaigns(tables, workspaceId, attempt.requestedAt)
     const lane = laneIn(tables, workspaceId, numberId)
-    if (lane?.number.status !== "disconnected") return broken("number")
+    if (lane?.number.status !== "disconnected") return conflict("number")
     const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
     lane.number = { ...lane.number, loginMethod: attempt.method }
     const phone = attempt.phone ?? lane.number.phone
@@ -296,7 +296,7 @@ const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: 
 
 const hourMillis = 60 * 60 * 1000
 
-const toFacts = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts => {
+const toFacts = (lane: Lane, now: number, dailyLimit: QuotaLimit): ConnectionFacts => {
   const first = firstToLeave(lane, now)
   const { changed, control, inFlight, number, report: reported, pacedUntil, sentTimes } = lane
   const isSending = inFlight !== null && isLeased(inFlight.leaseUntil, now)
@@ -308,15 +308,15 @@ const toFacts = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts 
       lane.waiting.size -
       (isSending ? 1 : 0) +
       [...lane.held].filter(({ message }) => message.mode === "live").length,
-    sent: countInWindow(sentTimes, now, sendCap.windowMillis),
+    sent: countInWindow(sentTimes, now, dailyLimit.windowMillis),
     lastSentAt: sentTimes.at(-1) ?? null,
     pause: control.pauses.first,
     isDisabled: isDisabled(lane),
     isSending,
     firstDueAt: first?.message.dueAt ?? null,
     pacedUntil,
-    limitedUntil: first === null ? null : findLimits(lane, first, now, sendCap),
-    noRoomUntil: lane.noRoomInARow > 0 ? lane.limitedUntil : null,
+    limitedUntil: first === null ? null : findLimits(lane, first, now, dailyLimit),
+    noRoomUntil: lane.diskFailuresInARow > 0 ? lane.limitedUntil : null,
   }
 }
 
@@ -403,19 +403,19 @@ const connectionSteps = (
     return lane.number
   },
 
-  connection: (workspaceId, id, now, sendCap) => {
+  connection: (workspaceId, id, now, dailyLimit) => {
     const lane = laneIn(tables, workspaceId, id)
-    return lane === undefined ? null : toFacts(lane, now, sendCap)
+    return lane === undefined ? null : toFacts(lane, now, dailyLimit)
   },
 
-  connections: (workspaceId, now, sendCap, limit) => {
+  connections: (workspaceId, now, dailyLimit, limit) => {
     const lanes = findWorkspace(tables, workspaceId)?.lanes ?? []
     return lanes
       .filter(({ removed }) => !removed)
       .slice(0, limit)
       .map((lane) => ({
-        facts: toFacts(lane, now, sendCap),
-        quota: count(lane, { plannedAt: now, count: 1, limit: sendCap }),
+        facts: toFacts(lane, now, dailyLimit),
+        quota: count(lane, { plannedAt: now, count: 1, limit: dailyLimit }),
         hours: Array.from({ length: 24 }, (_, index) =>
           countInWindow(lane.sentTimes, now - (23 - index) * hourMillis, hourMillis),
         ),

@@ -43,17 +43,21 @@ const advance = (
   tables: Tables,
   row: ReminderRow,
   { dueAt, idempotency, nextRunAt, ranAt }: ReminderRun,
-  line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
+  logEntry: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
 ): number | null => {
-  revise(tables, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
-  if (line === null) return null
+  revise(
+    tables,
+    row,
+    logEntry === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...logEntry } },
+  )
+  if (logEntry === null) return null
   const id = ++tables.lastRunId
-  row.runs.push({ id, dueAt, ranAt, ...line })
+  row.runs.push({ id, dueAt, ranAt, ...logEntry })
   finishClaim(tables, idempotency, [id])
   return id
 }
 
-/** A message that was erased is named no more. */
+/** An erased message's id is shown as null. */
 const unlessErased = <Run extends Pick<LoggedRun, "messageId">>(tables: Tables, run: Run): Run =>
   run.messageId === null || tables.messages.get(run.messageId) !== undefined
     ? run
@@ -71,10 +75,10 @@ const reminderSteps = (
   tables: Tables,
 ): Pick<
   ReminderStoreSteps,
-  "insert" | "get" | "toRun" | "created" | "list" | "update" | "remove"
+  "insert" | "get" | "loadForRun" | "created" | "list" | "update" | "remove"
 > => ({
   insert: (input, idempotency) => {
-    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }
     const owner = tables.workspaces.get(input.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
     const row = tables.reminders.insert((id): ReminderRow => ({
@@ -97,7 +101,7 @@ const reminderSteps = (
     return row === undefined ? null : toReminder(tables, row)
   },
 
-  toRun: (scope, id) => {
+  loadForRun: (scope, id) => {
     const row = rowIn(tables, scope, id)
     if (row === undefined) return null
     return { reminder: toReminder(tables, row), previousNumberId: row.previousNumberId }
@@ -122,6 +126,7 @@ const reminderSteps = (
     const row = rowAt(tables, id, revision)
     if (row === undefined) return false
     revise(tables, row, { ...getContent(content), nextRunAt })
+    // A reminder that was switched off or has a next run drops the run that a restore held.
     if (!content.active || nextRunAt !== null) row.blockedRunAt = null
     return true
   },
@@ -139,7 +144,7 @@ const reminderSteps = (
 /** Runs, and the worker's operations. */
 const runSteps = (
   tables: Tables,
-): Pick<ReminderStoreSteps, "due" | "run" | "pass" | "runs" | "forget"> => ({
+): Pick<ReminderStoreSteps, "due" | "run" | "advanceWithoutMessage" | "runs" | "forget"> => ({
   due: (now, limit) => {
     const due = []
     for (const row of tables.dueReminders) {
@@ -155,25 +160,25 @@ const runSteps = (
   },
 
   run: (acceptance, run) => {
-    if (isLost(tables, run.idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (isLost(tables, run.idempotency)) return { _tag: "Conflict", guard: "idempotency" }
     const row = rowAt(tables, run.id, run.revision)
-    if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+    if (row === undefined) return { _tag: "Conflict", guard: "reminder" }
     const outcome = accept(tables, acceptance)
-    if (outcome._tag === "Broken") return outcome
+    if (outcome._tag === "Conflict") return outcome
     const messageId = outcome.ids[0] ?? null
     row.previousNumberId = acceptance.numberId
     const runId = advance(tables, row, run, { outcome: "accepted", messageId, code: null })
     return { ...outcome, runId: runId ?? 0 }
   },
 
-  pass: (run, outcome) => {
-    if (isLost(tables, run.idempotency)) return { _tag: "Broken", guard: "idempotency" }
+  advanceWithoutMessage: (run, outcome) => {
+    if (isLost(tables, run.idempotency)) return { _tag: "Conflict", guard: "idempotency" }
     const row = rowAt(tables, run.id, run.revision)
-    if (row === undefined) return { _tag: "Broken", guard: "reminder" }
-    const line = outcome === null ? null : { messageId: null, ...outcome }
-    // An operator asked for a refused run: what is held stays held.
+    if (row === undefined) return { _tag: "Conflict", guard: "reminder" }
+    const logEntry = outcome === null ? null : { messageId: null, ...outcome }
+    // Any outcome settles the run that a restore held, except a refusal of an operator's run.
     if (outcome?.outcome !== "refused") row.blockedRunAt = null
-    return { _tag: "Passed", runId: advance(tables, row, run, line) }
+    return { _tag: "Advanced", runId: advance(tables, row, run, logEntry) }
   },
 
   runs: (id, page) =>

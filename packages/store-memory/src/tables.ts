@@ -223,7 +223,7 @@ export interface Lane extends InAgenda {
   /** Until when its limits, or a full disk, block its first message; see `LaneDue`. */
   limitedUntil: number | null
   /** Consecutive attempts that found the disk full; above zero, `limitedUntil` comes from them. */
-  noRoomInARow: number
+  diskFailuresInARow: number
   /** Live messages that are not cancelled or expired, by planned time. */
   readonly counting: Sorted<MessageRow>
   /** Planned times before this have no room for one more message; null when unknown. */

@@ -74,7 +74,7 @@ const Joined = Context.Reference<Transaction | null>("store-memory/Joined", {
 /** Ids are given out at the send, as by a sequence: a rollback leaves a gap. */
 const stage = (tables: Tables, transaction: Transaction, acceptance: Acceptance) => {
   const guard = brokenGuard(tables, acceptance)
-  if (guard !== null) return { _tag: "Broken", guard } as const
+  if (guard !== null) return { _tag: "Conflict", guard } as const
   const ids = acceptance.messages.map(() => {
     const id = tables.messages.nextId
     tables.messages.moveOn(1, 0)
@@ -266,7 +266,7 @@ const commit = (tables: Tables, transaction: Transaction): Effect.Effect<void, C
     for (const one of staged) {
       if (isSend(one)) {
         const outcome = accept(tables, one.acceptance, one.ids)
-        if (outcome._tag === "Broken") return new CommitRefused({ guard: outcome.guard })
+        if (outcome._tag === "Conflict") return new CommitRefused({ guard: outcome.guard })
         continue
       }
       const row = tables.messages.get(one.change.message.id)

@@ -507,13 +507,13 @@ const endpointSteps = (
   "insert" | "get" | "created" | "list" | "update" | "rotate" | "remove" | "resume"
 > => ({
   insert: (input, limit, idempotency) => {
-    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }
     if (input.keyId !== null && tables.keys.get(input.keyId)?.key.revokedAt !== null) {
-      return { _tag: "Broken", guard: "key" }
+      return { _tag: "Conflict", guard: "key" }
     }
     const owner = findWorkspace(tables, input.workspaceId)
     if (owner === undefined || holdsAllEndpoints(owner.endpoints, limit)) {
-      return { _tag: "Broken", guard: "limit" }
+      return { _tag: "Conflict", guard: "limit" }
     }
     const row = openEndpoint(tables, owner, input)
     finishClaim(tables, idempotency, [row.endpoint.id])

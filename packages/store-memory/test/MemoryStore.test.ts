@@ -48,7 +48,7 @@ it.effect("accepts, lists, sends and counts a hundred thousand messages", () =>
     let sent = 0
     const last = new Map<Message["from"]["id"], Message["id"]>()
     for (;;) {
-      const claimed = yield* sending.claim(numbers, { limit: 50, sendCap: roomy })
+      const claimed = yield* sending.claim(numbers, { limit: 50, dailyLimit: roomy })
       if (claimed.length === 0) break
       for (const { message } of claimed) {
         // An assertion for each of them would take longer than the store does.

@@ -70,9 +70,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           all,
           range(90).map((index) => accept(anAcceptance(numbers[index % 4] ?? number))),
         )
-        const refused = outcomes.filter((outcome) => outcome._tag === "Broken")
+        const refused = outcomes.filter((outcome) => outcome._tag === "Conflict")
         assert.lengthOf(refused, 50)
-        assert.isTrue(refused.every((each) => each._tag === "Broken" && each.guard === "allowance"))
+        assert.isTrue(
+          refused.every((each) => each._tag === "Conflict" && each.guard === "allowance"),
+        )
         assert.strictEqual(yield* Effect.provide(remaining(workspace), all[1]!), 0)
       }),
     )

@@ -53,7 +53,7 @@ const timedClaim = Effect.fnUntraced(function* timedClaim({ firstConnected, queu
     leaseUntil: now + leaseMillis,
     limit,
     owned: "all",
-    sendCap: dailyQuota,
+    dailyLimit: dailyQuota,
     turn: 1,
     dueSince: null,
     perWorkspace: limit,

@@ -23,8 +23,8 @@ export const campaignFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         store,
-        'const entry = entryAt(tables, id, revision)\n  if (entry?.campaign.state !== "running") return { _tag: "Broken", guard: "campaign" }',
-        'const entry = findEntry(tables, id)\n  if (entry === undefined || revision < 0) return { _tag: "Broken", guard: "campaign" }',
+        'const entry = entryAt(tables, id, revision)\n  if (entry?.campaign.state !== "running") return { _tag: "Conflict", guard: "campaign" }',
+        'const entry = findEntry(tables, id)\n  if (entry === undefined || revision < 0) return { _tag: "Conflict", guard: "campaign" }',
       ),
     ],
   },

@@ -109,7 +109,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
-        'if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }',
+        'if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }',
         "",
       ),
     ],

@@ -187,9 +187,9 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        "Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),",
+        "Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, dailyLimit })),",
         `Effect.map(
-        Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
+        Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, dailyLimit })),
         (turns) => turns.flatMap((one) => [one, ...one.rest.map((message) => ({ ...one, message }))]),
       ),`,
       ),
@@ -768,14 +768,14 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
-    name: "an accepted message does not end the strikes",
+    name: "an accepted message does not reset the failures",
     within: 100,
     unfound: "a number that rests too early breaks no promise that the model holds",
     edits: [
       edit(
         "core/src/model/SendingNumber.ts",
-        ": { strikes: noFailures, pause: null }",
-        ": { strikes, pause: null }",
+        ": { failures: noFailures, pause: null }",
+        ": { failures, pause: null }",
       ),
     ],
   },

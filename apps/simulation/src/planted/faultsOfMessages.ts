@@ -193,8 +193,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         messageRules,
-        'event: "message.cancelled", givesBack: true',
-        'event: "message.cancelled", givesBack: false',
+        'event: "message.cancelled", refunds: true',
+        'event: "message.cancelled", refunds: false',
       ),
     ],
   },
@@ -204,8 +204,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         messageRules,
-        'event: "message.failed", givesBack: false',
-        'event: "message.failed", givesBack: true',
+        'event: "message.failed", refunds: false',
+        'event: "message.failed", refunds: true',
       ),
     ],
   },
@@ -345,7 +345,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         reminderStore,
-        'if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }',
+        'if (isLost(tables, idempotency)) return { _tag: "Conflict", guard: "idempotency" }',
         "",
       ),
       edit(

@@ -126,7 +126,7 @@ interface TurnState extends Standing {
   /** Until when the lane hands out nothing (see `stoppedUntil`). */
   readonly stoppedUntil: number | null
   readonly pacing: Pacing | null
-  readonly noRoomInARow: number
+  readonly diskFailuresInARow: number
   /** Something changed the order of the turn, or the number's connection. */
   readonly isCut: boolean
 }
@@ -140,7 +140,7 @@ export const goesOn = (lane: TurnState, now: number): boolean =>
   !lane.removed &&
   !lane.isCut &&
   lane.pacing === null &&
-  lane.noRoomInARow === 0 &&
+  lane.diskFailuresInARow === 0 &&
   isLeased(lane.leaseUntil, now) &&
   (lane.stoppedUntil === null || lane.stoppedUntil <= now)
 
@@ -193,17 +193,17 @@ interface LimitFacts {
   readonly firstTimes: ReadonlyArray<number>
   /** Whether the message goes to none of these recipients. */
   readonly isNewRecipient: boolean
-  readonly sendCap: QuotaLimit
+  readonly dailyLimit: QuotaLimit
   /** Null: the number is not paced. */
   readonly pacing: Pacing | null
 }
 
-/** When every limit of a number (send cap and pacing) lets its first message leave. Null: now. */
+/** When every limit of a number (daily limit and pacing) lets its first message leave. Null: now. */
 export const limitedUntil = (
-  { firstTimes, isNewRecipient, pacing, sendCap, sentTimes }: LimitFacts,
+  { firstTimes, isNewRecipient, pacing, dailyLimit, sentTimes }: LimitFacts,
   now: number,
 ): number | null => {
-  const limits = [sendCap, ...(pacing === null ? [] : sendLimits(pacing))]
+  const limits = [dailyLimit, ...(pacing === null ? [] : sendLimits(pacing))]
   const contacts = pacing === null || !isNewRecipient ? [] : recipientLimits(pacing)
   const instants = [
     ...limits.map((limit) => cappedUntil(sentTimes, now, limit)),
@@ -322,19 +322,19 @@ export interface ClaimQuery extends LeaseClaim, Shares {
    * Bounds every number in addition to its own pacing. A lane at its limit is passed over until
    * there is room (see `limitedUntil`).
    */
-  readonly sendCap: QuotaLimit
+  readonly dailyLimit: QuotaLimit
 }
 
 /** What operators set for a lane, and what refusals led to. */
 export interface LaneControl {
   /** Null: the number is not paced. */
   readonly pacing: Pacing | null
-  readonly strikes: ConsecutiveFailures
+  readonly failures: ConsecutiveFailures
   /** Pauses not resumed; an ended one may still be listed, without effect. */
   readonly pauses: Pauses
 }
 
-export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> {
+export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "failures"> {
   readonly message: Message
   /** The rest of its turn, in order. Nothing of it may be sent before a settlement names it. */
   readonly rest: ReadonlyArray<Message>
@@ -347,7 +347,7 @@ export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> 
   /** Attempts of this message that began and never settled. */
   readonly interruptions: number
   /** The number's latest consecutive attempts without room on the disk, or without the file. */
-  readonly noRoomInARow: number
+  readonly diskFailuresInARow: number
 }
 
 /** Why an attempt did not end its message. */
@@ -368,7 +368,7 @@ export interface LaneUpdate {
   readonly notBefore: number | null
   /** The number's consecutive failures and the pause they cause; null when unchanged. */
   readonly breaker: {
-    readonly strikes: ConsecutiveFailures
+    readonly failures: ConsecutiveFailures
     readonly pause: Pause | null
     /** See `NumberStore.setStatus`. */
     readonly events?: NumberEventIds
@@ -377,12 +377,12 @@ export interface LaneUpdate {
    * The disk had no room for the message's file, or did not give it, so the lane rests; null
    * otherwise. The rest ends when that message is cancelled or expires.
    */
-  readonly noRoom: RoomRest | null
+  readonly diskRest: DiskRest | null
   /** The worker gives the lane back, although its turn may not be over. */
   readonly endsTurn: boolean
 }
 
-interface RoomRest {
+interface DiskRest {
   readonly until: number
   /** How often in a row, this attempt included. */
   readonly inARow: number
@@ -391,17 +391,17 @@ interface RoomRest {
 export const unchangedLane: LaneUpdate = {
   notBefore: null,
   breaker: null,
-  noRoom: null,
+  diskRest: null,
   endsTurn: false,
 }
 
 /** The first and the longest rest of a number whose disk lacks room or the file. Milliseconds. */
-const firstRoomRest = 1000
-const longestRoomRest = 300_000
+const firstDiskRest = 1000
+const longestDiskRest = 300_000
 
 /** The rest after that many consecutive attempts without room on the disk. */
-export const roomRestAfter = (inARow: number, now: number): RoomRest => ({
-  until: now + Math.min(firstRoomRest * 2 ** (inARow - 1), longestRoomRest),
+export const diskRestAfter = (inARow: number, now: number): DiskRest => ({
+  until: now + Math.min(firstDiskRest * 2 ** (inARow - 1), longestDiskRest),
   inARow,
 })
 
@@ -425,11 +425,11 @@ export type Settlement = LaneUpdate & {
 /** Whether a settlement changes nothing of its lane: only then its turn may go on (see `goesOn`). */
 export const leavesLane = (settlement: Settlement): boolean =>
   settlement._tag === "Ended" &&
-  !settlement.change.givesBack &&
+  !settlement.change.refunds &&
   !settlement.endsTurn &&
   settlement.notBefore === null &&
   settlement.breaker === null &&
-  settlement.noRoom === null
+  settlement.diskRest === null
 
 /** A message that a settlement put in flight. */
 export interface NextOfTurn {

@@ -209,7 +209,7 @@ export interface EndReports {
 }
 
 /** The first guard that failed, in this order; nothing was written. */
-export type BrokenLinkingGuard =
+export type FailedLinkingGuard =
   /** Another request holds the claim. */
   | "idempotency"
   /** The workspace was deleted, or the number is gone or not disconnected. */
@@ -219,7 +219,7 @@ export type BrokenLinkingGuard =
 
 export type LinkingOutcome =
   | { readonly _tag: "Begun"; readonly number: SendingNumber }
-  | { readonly _tag: "Broken"; readonly guard: BrokenLinkingGuard }
+  | { readonly _tag: "Conflict"; readonly guard: FailedLinkingGuard }
 
 export interface LeasedAttempt {
   readonly attempt: LinkingAttempt

@@ -106,20 +106,20 @@ export interface Transition {
   /** Null: only `tickEvents` announces the change, where conversations are on. */
   readonly event: MessageEventType | null
   /** Whether the plan's allowance and the number's quota are refunded. */
-  readonly givesBack: boolean
+  readonly refunds: boolean
 }
 
-const silent = (to: MessageState): Transition => ({ to, event: null, givesBack: false })
+const silent = (to: MessageState): Transition => ({ to, event: null, refunds: false })
 
 /** Every allowed transition (contract: Message status). */
 export const transitions: Readonly<
   Record<MessageState, Readonly<Partial<Record<Trigger, Transition>>>>
 > = {
   waiting: {
-    send_succeeded: { to: "sent", event: "message.sent", givesBack: false },
-    send_failed: { to: "failed", event: "message.failed", givesBack: false },
-    cancel: { to: "cancelled", event: "message.cancelled", givesBack: true },
-    expire: { to: "expired", event: "message.expired", givesBack: true },
+    send_succeeded: { to: "sent", event: "message.sent", refunds: false },
+    send_failed: { to: "failed", event: "message.failed", refunds: false },
+    cancel: { to: "cancelled", event: "message.cancelled", refunds: true },
+    expire: { to: "expired", event: "message.expired", refunds: true },
   },
   sent: { delivery_tick: silent("delivered"), read_tick: silent("read") },
   delivered: { read_tick: silent("read") },
@@ -136,7 +136,7 @@ export const transition = (state: MessageState, trigger: Trigger): Transition | 
 /** States that refund allowance and quota (contract: Allowance, Quota). */
 export const refundedStates: ReadonlyArray<MessageState> = Object.values(transitions)
   .flatMap((moves) => Object.values(moves))
-  .flatMap(({ givesBack, to }) => (givesBack ? to : []))
+  .flatMap(({ refunds, to }) => (refunds ? to : []))
 
 const statesBefore = (state: MessageState) =>
   (Object.keys(transitions) as ReadonlyArray<MessageState>).filter((from) =>

@@ -402,7 +402,7 @@ export interface MessageChange {
   readonly event: MessageEvent
   /** Null when the message has no callback address. */
   readonly callback: Callback | null
-  readonly givesBack: boolean
+  readonly refunds: boolean
 }
 
 export type Ending =
@@ -413,7 +413,7 @@ export type Ending =
 
 const changeTo = (
   ended: Message,
-  { event, givesBack }: Pick<MessageChange, "givesBack"> & { readonly event: MessageEventType },
+  { event, refunds }: Pick<MessageChange, "refunds"> & { readonly event: MessageEventType },
   eventId: EventId,
   now: number,
   link: MediaLink,
@@ -421,7 +421,7 @@ const changeTo = (
   message: ended,
   event: messageEvent(eventId, event, ended, now, link),
   callback: messageCallback(eventId, ended, now),
-  givesBack,
+  refunds,
 })
 
 /** A refused message, stored at `now` as failed without ever waiting. */
@@ -434,7 +434,7 @@ export const refusedMessage = (
 ): MessageChange =>
   changeTo(
     { ...message, state: "failed", sentAt: null, error },
-    { event: "message.failed", givesBack: false },
+    { event: "message.failed", refunds: false },
     eventId,
     now,
     link,
@@ -457,5 +457,5 @@ export const endMessage = (
     sentAt: ending.trigger === "send_succeeded" ? (ending.sentAt ?? now) : null,
     error: ending.trigger === "send_failed" ? ending.error : null,
   }
-  return changeTo(ended, { event: move.event, givesBack: move.givesBack }, eventId, now, link)
+  return changeTo(ended, { event: move.event, refunds: move.refunds }, eventId, now, link)
 }

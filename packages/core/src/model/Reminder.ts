@@ -164,7 +164,7 @@ export interface ReminderScope extends Omit<CallerScope, "mode"> {
 export type ReminderInsertion =
   | { readonly _tag: "Inserted"; readonly reminder: Reminder }
   /** The claim was lost; nothing was written. */
-  | { readonly _tag: "Broken"; readonly guard: "idempotency" }
+  | { readonly _tag: "Conflict"; readonly guard: "idempotency" }
 
 /** What a run is decided on. */
 export interface ReminderToRun {
@@ -186,14 +186,14 @@ export interface DueReminder extends ReminderToRun {
  */
 export type RunCommit =
   | (Extract<AcceptanceOutcome, { readonly _tag: "Accepted" }> & { readonly runId: number })
-  | { readonly _tag: "Broken"; readonly guard: FailedGuard | "reminder" }
+  | { readonly _tag: "Conflict"; readonly guard: FailedGuard | "reminder" }
   | { readonly _tag: "HeldUp" }
 
 /** `reminder`: as for `RunCommit`. */
-export type PassCommit =
+export type AdvanceCommit =
   /** The id of the log's line; null without one. */
-  | { readonly _tag: "Passed"; readonly runId: number | null }
-  | { readonly _tag: "Broken"; readonly guard: "reminder" | "idempotency" }
+  | { readonly _tag: "Advanced"; readonly runId: number | null }
+  | { readonly _tag: "Conflict"; readonly guard: "reminder" | "idempotency" }
 
 export interface ReminderStore {
   /** Finishes the claim. Guard: it is still held. The first revision is 1. */
@@ -203,7 +203,7 @@ export interface ReminderStore {
   ): Effect.Effect<ReminderInsertion, StoreUnavailable>
   get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
   /** For a run that was asked for. */
-  toRun(
+  loadForRun(
     scope: ReminderScope,
     id: ReminderId,
   ): Effect.Effect<Omit<ReminderToRun, "workspace"> | null, StoreUnavailable>
@@ -246,7 +246,10 @@ export interface ReminderStore {
    * Advances without a message; logs `outcome` unless null. Finishes the run's claim. Guards: that
    * claim is still held, the revision (`reminder`).
    */
-  pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<PassCommit, StoreUnavailable>
+  advanceWithoutMessage(
+    run: ReminderRun,
+    outcome: RunOutcome | null,
+  ): Effect.Effect<AdvanceCommit, StoreUnavailable>
   /** The log, newest first. */
   runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
   /**

@@ -150,21 +150,21 @@ export const pausesOnceLinked = ({ behind, first }: Pauses): Pauses => ({
 
 /** The failures after an attempt's outcome, and the pause they cause; null for no change. */
 export const failuresAfter = (
-  strikes: ConsecutiveFailures,
+  failures: ConsecutiveFailures,
   outcome: { readonly _tag: string; readonly againstNumber?: boolean },
   now: number,
-): { readonly strikes: ConsecutiveFailures; readonly pause: Pause | null } | null => {
+): { readonly failures: ConsecutiveFailures; readonly pause: Pause | null } | null => {
   if (outcome._tag === "Accepted") {
-    return strikes.refusals === 0 && strikes.pauses === 0
+    return failures.refusals === 0 && failures.pauses === 0
       ? null
-      : { strikes: noFailures, pause: null }
+      : { failures: noFailures, pause: null }
   }
   if (outcome.againstNumber !== true) return null
-  const refusals = strikes.refusals + 1
-  if (refusals < maxRefusals) return { strikes: { ...strikes, refusals }, pause: null }
-  const millis = firstPauseMillis * 2 ** Math.min(strikes.pauses, maxDoublings)
+  const refusals = failures.refusals + 1
+  if (refusals < maxRefusals) return { failures: { ...failures, refusals }, pause: null }
+  const millis = firstPauseMillis * 2 ** Math.min(failures.pauses, maxDoublings)
   return {
-    strikes: { refusals: 0, pauses: strikes.pauses + 1 },
+    failures: { refusals: 0, pauses: failures.pauses + 1 },
     pause: { until: now + millis, reason: "restricted" },
   }
 }

@@ -90,7 +90,7 @@ export type FailedGuard = "contact" | "allowance" | "quota" | "number" | "idempo
 
 export type AcceptanceOutcome =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
-  | { readonly _tag: "Broken"; readonly guard: FailedGuard }
+  | { readonly _tag: "Conflict"; readonly guard: FailedGuard }
 
 type NumberChoiceCode =
   | "validation_failed"
@@ -258,16 +258,16 @@ const resolveRecipients = (
 const overQuota = (
   found: NumberFacts,
   request: SendRequest,
-  { now, quotaLimit }: AcceptContext,
+  { now, dailyLimit }: AcceptContext,
 ): Refusal<"number_daily_cap_reached"> | undefined => {
-  const planned = plannedQuota(request, now, quotaLimit)
+  const planned = plannedQuota(request, now, dailyLimit)
   const verdict = quotaVerdict(found.quota, planned)
   if (verdict._tag === "Fits") return undefined
   const { room, roomAt } = verdict
   const around = formatInstant(planned.plannedAt)
   const left = `The number has room for ${room} more in the 24 hours around ${around}`
   if (roomAt === null) {
-    const never = `${left}, and never for so many recipients: 24 hours hold ${quotaLimit.messages.toLocaleString("en")}.`
+    const never = `${left}, and never for so many recipients: 24 hours hold ${dailyLimit.messages.toLocaleString("en")}.`
     return refuse("number_daily_cap_reached", { message: never, details: { room, roomAt: null } })
   }
   const fitsFrom = wholeSecond(roomAt)
@@ -295,7 +295,7 @@ export interface AcceptContext {
   readonly idempotency: IdempotencyClaim | null
   /** Whether egress allows the addresses of the media link's host. */
   readonly linkAllowed: boolean
-  readonly quotaLimit: QuotaLimit
+  readonly dailyLimit: QuotaLimit
 }
 
 /** A valid request with its number and recipients; only allowance and quota are left to check. */
@@ -342,9 +342,9 @@ const toAcceptance = (
   context: AcceptContext,
   { number: { number: from }, recipients }: ResolvedRequest,
 ): Acceptance => {
-  const { ids, now, quotaLimit, sender } = context
+  const { ids, now, dailyLimit, sender } = context
   const { mode, workspaceId } = sender
-  const planned = plannedQuota(request, now, quotaLimit)
+  const planned = plannedQuota(request, now, dailyLimit)
   const media =
     request.media === null || facts.media === null
       ? request.media

@@ -117,7 +117,7 @@ export interface CancelledSome extends CancelledMany {
 
 interface Reading {
   readonly store: Store["Service"]
-  readonly sendCap: QuotaLimit
+  readonly dailyLimit: QuotaLimit
   /** Whether numbers are simulated phones, which keep no connection. */
   readonly simulated: boolean
 }
@@ -135,7 +135,7 @@ const heldByCampaign = Effect.fnUntraced(function* heldByCampaign(
 })
 
 const readWaiting = Effect.fnUntraced(function* readWaiting(
-  { sendCap, simulated, store }: Reading,
+  { dailyLimit, simulated, store }: Reading,
   { ahead, message }: TimelineFacts,
 ): Effect.fn.Return<Timeline["waiting"], StoreUnavailable> {
   if (message.state !== "waiting") return null
@@ -143,7 +143,7 @@ const readWaiting = Effect.fnUntraced(function* readWaiting(
   const isHeld = yield* store.system.isHeld(id)
   const campaign = yield* heldByCampaign(store, message)
   const readAt = yield* Clock.currentTimeMillis
-  const facts = yield* store.numbers.connection(workspaceId, from.id, readAt, sendCap)
+  const facts = yield* store.numbers.connection(workspaceId, from.id, readAt, dailyLimit)
   const now = yield* Clock.currentTimeMillis
   if (facts === null) return null
   const poolsConnections = !simulated && facts.number.mode === "live"
@@ -209,7 +209,7 @@ export class MessageOperations extends Context.Service<
       const workspaces = yield* Workspaces
       const reading: Reading = {
         store: yield* Store,
-        sendCap: yield* DailyQuota,
+        dailyLimit: yield* DailyQuota,
         simulated: yield* ConnectedFromTheStart,
       }
       return MessageOperations.of({

@@ -78,11 +78,11 @@ import { sendRefusal } from "../model/Workspace.ts"
 interface Deciding {
   readonly ids: Ids["Service"]
   readonly egress: Egress["Service"]
-  readonly quotaLimit: QuotaLimit
+  readonly dailyLimit: QuotaLimit
 }
 
 const toContext = (
-  { egress, ids, quotaLimit }: Deciding,
+  { egress, ids, dailyLimit }: Deciding,
   sender: Sender,
   { media }: SendRequest,
   now: number,
@@ -96,7 +96,7 @@ const toContext = (
       ids,
       idempotency,
       linkAllowed,
-      quotaLimit,
+      dailyLimit,
     }),
   )
 
@@ -104,8 +104,8 @@ const toContext = (
 export const makeAcceptor = Effect.gen(function* makeAcceptor() {
   const store = (yield* Store).messages
   const wakeUp = yield* WakeUp
-  const quotaLimit = yield* DailyQuota
-  const deciding: Deciding = { ids: yield* Ids, egress: yield* Egress, quotaLimit }
+  const dailyLimit = yield* DailyQuota
+  const deciding: Deciding = { ids: yield* Ids, egress: yield* Egress, dailyLimit }
 
   return {
     /**
@@ -124,7 +124,7 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
       if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
       const number = resolveNumber(request, facts, sender)
       if (Result.isFailure(number)) return facts
-      const planned = plannedQuota(request, now, quotaLimit)
+      const planned = plannedQuota(request, now, dailyLimit)
       const { number: from, quota } = number.success
       if (!recount && !needsCount(quota, planned)) return facts
       const exactQuota = { numberId: from.id, planned }
@@ -135,16 +135,16 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
       sender: Sender,
       request: SendRequest,
       now: number,
-      planned = plannedQuota(request, now, quotaLimit),
+      planned = plannedQuota(request, now, dailyLimit),
     ) =>
       store.loadAcceptance({
         ...acceptanceQuery(sender, request, now, null),
         exactQuota: { numberId: null, planned },
       }),
-    quotaLimit,
+    dailyLimit,
     /** What decides besides the facts, with another limit. */
     contextWith: (limit: QuotaLimit, sender: Sender, request: SendRequest, now: number) =>
-      toContext({ ...deciding, quotaLimit: limit }, sender, request, now, null),
+      toContext({ ...deciding, dailyLimit: limit }, sender, request, now, null),
     /** Checks where a media link leads, then decides. Fails with the refusals of POST /messages. */
     decide: Effect.fnUntraced(function* decide(
       sender: Sender,

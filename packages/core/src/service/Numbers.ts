@@ -507,17 +507,17 @@ interface Operations {
   readonly ownership: NumberOwnership["Service"]
   /** Whether numbers are simulated phones, which keep no connection. */
   readonly simulated: boolean
-  readonly sendCap: QuotaLimit
+  readonly dailyLimit: QuotaLimit
 }
 
 const readFacts = Effect.fnUntraced(function* readFacts(
-  { sendCap, store, workspaces }: Operations,
+  { dailyLimit, store, workspaces }: Operations,
   [role, workspaceId, id]: AddressedNumber,
   duty: "numbers" | "reading" = "numbers",
 ): Effect.fn.Return<ConnectionFacts, Failure<WorkspaceCode | "number_not_found">> {
   const workspace = yield* workspaces.within(role, workspaceId, duty)
   const now = yield* Clock.currentTimeMillis
-  const facts = id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
+  const facts = id === undefined ? null : yield* store.connection(workspace.id, id, now, dailyLimit)
   return facts ?? (yield* notFound)
 })
 
@@ -536,13 +536,13 @@ const connection = Effect.fnUntraced(function* connection(
 })
 
 const listConnections = Effect.fnUntraced(function* listConnections(
-  { ownership, sendCap, simulated, store, workspaces }: Operations,
+  { ownership, dailyLimit, simulated, store, workspaces }: Operations,
   role: Role,
   workspaceId: WorkspaceId | undefined,
 ): Effect.fn.Return<ListedConnections, Failure<WorkspaceCode>> {
   const { id } = yield* workspaces.within(role, workspaceId, "reading")
   const now = yield* Clock.currentTimeMillis
-  const found = yield* store.connections(id, now, sendCap, listedMax + 1)
+  const found = yield* store.connections(id, now, dailyLimit, listedMax + 1)
   const findOwner = yield* ownership.holders
   const connections = found.slice(0, listedMax).map(({ facts, hours, quota }) => {
     const { id: numberId, mode } = facts.number
@@ -553,8 +553,8 @@ const listConnections = Effect.fnUntraced(function* listConnections(
       worker: findOwner(numberId),
       quota: {
         used: planned,
-        limit: sendCap.messages,
-        freeAt: planned < sendCap.messages ? null : roomAt,
+        limit: dailyLimit.messages,
+        freeAt: planned < dailyLimit.messages ? null : roomAt,
       },
       hours,
     }
@@ -643,7 +643,7 @@ export class NumberOperations extends Context.Service<
         workspaces: yield* Workspaces,
         ownership: yield* NumberOwnership,
         simulated: yield* ConnectedFromTheStart,
-        sendCap: yield* DailyQuota,
+        dailyLimit: yield* DailyQuota,
       }
       const checkProxy = yield* makeProxyCheck(yield* makeProxyReader)
 

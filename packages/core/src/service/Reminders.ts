@@ -96,7 +96,7 @@ const insert = Effect.fnUntraced(function* insert(
     { ...content, workspaceId, mode, nextRunAt, createdAt: now },
     idempotency,
   )
-  if (inserted._tag === "Broken") {
+  if (inserted._tag === "Conflict") {
     return yield* claimLost
   }
   yield* wakeUp.wake("reminders")
@@ -155,8 +155,8 @@ const tryRun = Effect.fnUntraced(function* tryRun(
   const decided = yield* decideRun(acceptor, toRun, now, recount)
   if (Result.isFailure(decided)) {
     const code = decided.failure
-    const passed = yield* store.pass(run, { outcome: "refused", code })
-    if (passed._tag === "Broken") return passed.guard
+    const passed = yield* store.advanceWithoutMessage(run, { outcome: "refused", code })
+    if (passed._tag === "Conflict") return passed.guard
     return { ...line, id: passed.runId ?? 0, outcome: "refused", messageId: null, code }
   }
   const outcome = yield* store
@@ -164,7 +164,7 @@ const tryRun = Effect.fnUntraced(function* tryRun(
     // The commit may have succeeded although its answer was lost, so wake the loops.
     .pipe(Effect.tapError(() => acceptor.wake(decided.success)))
   if (outcome._tag === "HeldUp") return "heldUp"
-  if (outcome._tag === "Broken") return outcome.guard
+  if (outcome._tag === "Conflict") return outcome.guard
   yield* acceptor.wake(decided.success)
   const messageId = outcome.ids[0] ?? null
   return { ...line, id: outcome.runId, outcome: "accepted", messageId, code: null }
@@ -180,7 +180,7 @@ const runNow = Effect.fnUntraced(function* runNow(
   const scope = anyMode(workspace.id)
   let recount = false
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const found = yield* findOrRefuse(notFound, id, (known) => work.store.toRun(scope, known))
+    const found = yield* findOrRefuse(notFound, id, (known) => work.store.loadForRun(scope, known))
     const runAttempt: RunAttempt = yield* tryRun(work, { ...found, workspace }, claim, recount)
     if (typeof runAttempt !== "string") return runAttempt
     if (runAttempt === "idempotency") return yield* claimLost

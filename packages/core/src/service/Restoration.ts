@@ -181,8 +181,8 @@ const passOver = Effect.fnUntraced(function* passOver(
   // The clock may have been set back since: the missed run must not fall due again.
   const nextRunAt = firstRun(reminder, Math.max(now, dueAt))
   const run = { id, revision, dueAt, ranAt: now, nextRunAt, idempotency: null }
-  const commit = yield* reminders.pass(run, { outcome: "missed", code: null })
-  return commit._tag === "Passed"
+  const commit = yield* reminders.advanceWithoutMessage(run, { outcome: "missed", code: null })
+  return commit._tag === "Advanced"
 })
 
 /** What a decision about what is held can be refused with. */

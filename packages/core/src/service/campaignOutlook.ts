@@ -206,7 +206,7 @@ const getSender = (desk: Desk, { context }: Outlook, from: number): Sender => {
   const isTest = context.sender.mode === "test"
   const { number, quota, room } = desk
   const roomAt = room > 0 || isTest ? from : Math.max(from, quota.exact?.roomAt ?? from)
-  const { messages, windowMillis } = context.quotaLimit
+  const { messages, windowMillis } = context.dailyLimit
   return {
     pacing: isTest ? unpaced : number.pacing,
     ahead: isTest ? 0 : number.waiting,

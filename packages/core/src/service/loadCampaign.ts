@@ -34,7 +34,7 @@ const load = Effect.fnUntraced(function* load(
     callbackUrl: null,
     reference: null,
   }
-  const planned = campaignQuota(campaign, acceptor.quotaLimit, now)
+  const planned = campaignQuota(campaign, acceptor.dailyLimit, now)
   const facts = yield* acceptor.loadConnected(sender, request, now, planned)
   const context = yield* acceptor.contextWith(planned.limit, sender, request, now)
   return { facts, context }

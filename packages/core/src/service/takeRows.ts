@@ -144,7 +144,7 @@ export const makeDesks = ({ context, facts, check }: TakeFacts): ReadonlyArray<D
       number,
       quota,
       isUsable: isTest || (isConnected && number.pausedUntil === null),
-      room: Math.max(0, context.quotaLimit.messages - planned),
+      room: Math.max(0, context.dailyLimit.messages - planned),
       slots: number.waiting < refillQueue ? Math.min(rowsAtOnce, fullQueue - number.waiting) : 0,
     }
   })

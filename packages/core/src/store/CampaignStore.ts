@@ -42,7 +42,7 @@ export type CampaignInsertion =
   | { readonly _tag: "Inserted"; readonly campaign: Campaign }
   /** As many as `max` have not ended. */
   | { readonly _tag: "Full" }
-  | { readonly _tag: "Broken"; readonly guard: "idempotency" }
+  | { readonly _tag: "Conflict"; readonly guard: "idempotency" }
 
 /** A change of a campaign's state, with what it does to its rows and messages, in one commit. */
 export interface CampaignMove {
@@ -102,7 +102,7 @@ export type RowsAppended =
    * `campaign`: it is no draft, is gone, or has another revision or other rows. `upload`: another
    * upload is under way.
    */
-  | { readonly _tag: "Broken"; readonly guard: "campaign" | "upload" | "idempotency" }
+  | { readonly _tag: "Conflict"; readonly guard: "campaign" | "upload" | "idempotency" }
 
 export interface RowFilter {
   readonly statuses: ReadonlyArray<RowStatus> | null
@@ -187,7 +187,7 @@ export interface CampaignTake {
 /** When another transaction blocks it, nothing is written, and the campaign stays due. */
 export type CampaignTaken =
   | { readonly _tag: "Taken"; readonly ids: ReadonlyArray<MessageId> }
-  | { readonly _tag: "Broken"; readonly guard: FailedGuard | "campaign" | "rows" | "queue" }
+  | { readonly _tag: "Conflict"; readonly guard: FailedGuard | "campaign" | "rows" | "queue" }
   | { readonly _tag: "HeldUp" }
 
 export interface CampaignFigures {

@@ -105,11 +105,11 @@ export type NewNumberCheck = Pick<
 }
 
 /** Which precondition no longer held; nothing was written. */
-export type BrokenCheckGuard = "idempotency" | "number"
+export type FailedCheckGuard = "idempotency" | "number"
 
 export type CheckInsertion =
   | { readonly _tag: "Made"; readonly id: NumberCheckId }
-  | { readonly _tag: "Broken"; readonly guard: BrokenCheckGuard }
+  | { readonly _tag: "Conflict"; readonly guard: FailedCheckGuard }
 
 export interface CheckClaimQuery extends LeaseClaim, Shares {
   /** Phones of each at most. */

@@ -323,13 +323,13 @@ export interface NumberStore {
     workspaceId: WorkspaceId,
     id: NumberId,
     now: number,
-    sendCap: QuotaLimit,
+    dailyLimit: QuotaLimit,
   ): Effect.Effect<ConnectionFacts | null, StoreUnavailable>
   /** The connections of the workspace's numbers, oldest first. */
   connections(
     workspaceId: WorkspaceId,
     now: number,
-    sendCap: QuotaLimit,
+    dailyLimit: QuotaLimit,
     limit: number,
   ): Effect.Effect<ReadonlyArray<NumberActivity>, StoreUnavailable>
   /** Stores the states of a worker's connections. */

@@ -43,7 +43,7 @@ export interface WebhookScope {
 export type WebhookInsertion =
   | { readonly _tag: "Inserted"; readonly endpoint: WebhookEndpoint }
   /** The precondition that failed; nothing was written. */
-  | { readonly _tag: "Broken"; readonly guard: "idempotency" | "key" | "limit" }
+  | { readonly _tag: "Conflict"; readonly guard: "idempotency" | "key" | "limit" }
 
 /** The result of queueing one more delivery. */
 export type Queueing =

@@ -82,7 +82,7 @@ const take = Effect.fnUntraced(function* take(
     )
     if (outcome._tag === "HeldUp" && acceptance !== null) blockedByLock.add(acceptance.numberId)
     if (outcome._tag === "HeldUp") left = "blockedByLock"
-    if (outcome._tag === "Broken") return "again"
+    if (outcome._tag === "Conflict") return "again"
   }
   return left
 })

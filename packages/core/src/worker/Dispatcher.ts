@@ -44,7 +44,7 @@ import {
   laneLeaseMillis,
   isOutcomeUnknown,
   unchangedLane,
-  roomRestAfter,
+  diskRestAfter,
   stoppedUntil,
 } from "../model/Lane.ts"
 import type {
@@ -86,7 +86,7 @@ export class NoRoom extends Data.TaggedError("NoRoom") {
 }
 
 /** The disk cannot read the file now. */
-export class FileUnavailable extends Data.TaggedError("FileAway")<{
+export class FileUnavailable extends Data.TaggedError("FileUnavailable")<{
   readonly cause: MediaFilesError
 }> {
   override get message() {
@@ -194,7 +194,7 @@ type AttemptOutcome =
   | { readonly _tag: "Unsendable"; readonly error: MessageError }
   | { readonly _tag: "TooLate" }
   | { readonly _tag: "NoRoom" }
-  | { readonly _tag: "FileAway" }
+  | { readonly _tag: "FileUnavailable" }
 
 /** What an outcome means: the end of the message, or another attempt. Pure. */
 export const judgeAttempt = (
@@ -236,7 +236,7 @@ export const judgeAttempt = (
       return again(null, "not_connected")
     case "NoRoom":
       return again(null, "no_room")
-    case "FileAway":
+    case "FileUnavailable":
       return again(null, "no_file")
     case "Unknown":
       return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
@@ -250,7 +250,8 @@ const mayHaveBeenSeen = ({ _tag }: AttemptOutcome): boolean =>
   _tag === "Accepted" || _tag === "Refused" || _tag === "Unknown"
 
 /** Whether the disk keeps it waiting: its number then rests longer each time. */
-const lacksDisk = ({ _tag }: AttemptOutcome): boolean => _tag === "NoRoom" || _tag === "FileAway"
+const lacksDisk = ({ _tag }: AttemptOutcome): boolean =>
+  _tag === "NoRoom" || _tag === "FileUnavailable"
 
 /** Why a claimed message must not be sent after all. Pure. */
 export const lastCheck = (
@@ -315,7 +316,7 @@ interface Attempts {
   readonly link: MediaLinks["Service"]["link"]
   readonly numbers: Numbers["Service"]
   readonly numberStore: NumberStore
-  readonly sendCap: QuotaLimit
+  readonly dailyLimit: QuotaLimit
   readonly sources: OutgoingMediaSource["Service"]
   readonly markMissing: ReturnType<typeof markMissingFiles>
   readonly transports: Readonly<Record<Platform, Transport>>
@@ -383,17 +384,17 @@ const again = (
  */
 const toLaneUpdate = (
   { ids }: Attempts,
-  { noRoomInARow, pacing, strikes }: ClaimedMessage,
+  { diskFailuresInARow, pacing, failures }: ClaimedMessage,
   outcome: AttemptOutcome,
   now: number,
 ): LaneUpdate => {
   const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawPauseMillis(pacing, ids)
   const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
-  const breaker = failuresAfter(strikes, outcome, now)
+  const breaker = failuresAfter(failures, outcome, now)
   return {
     notBefore: waits === 0 ? null : now + waits,
     breaker: breaker && { ...breaker, events: numberEventIds(ids, now) },
-    noRoom: lacksDisk(outcome) ? roomRestAfter(noRoomInARow + 1, now) : null,
+    diskRest: lacksDisk(outcome) ? diskRestAfter(diskFailuresInARow + 1, now) : null,
     endsTurn: false,
   }
 }
@@ -422,11 +423,11 @@ const handOver = (
 
 /** Whether the number may still hand over: it exists, and no pause or disabled workspace stops it. */
 const mayStillSend = Effect.fnUntraced(function* mayStillSend(
-  { numberStore, sendCap }: Attempts,
+  { numberStore, dailyLimit }: Attempts,
   { message, number }: ClaimedMessage,
 ) {
   const readAt = yield* Clock.currentTimeMillis
-  const facts = yield* numberStore.connection(message.workspaceId, number.id, readAt, sendCap)
+  const facts = yield* numberStore.connection(message.workspaceId, number.id, readAt, dailyLimit)
   const now = yield* Clock.currentTimeMillis
   return facts !== null && stoppedUntil(pausedUntil(facts.pause, now), facts.isDisabled) === null
 })
@@ -457,7 +458,7 @@ const handOverWith = (
         ),
       LinksBusy: () => Effect.succeed(postponed),
       NoRoom: () => Effect.as(logNoRoom(claimed), attemptResult({ _tag: "NoRoom" })),
-      FileAway: () => Effect.succeed(attemptResult({ _tag: "FileAway" })),
+      FileUnavailable: () => Effect.succeed(attemptResult({ _tag: "FileUnavailable" })),
       StoreUnavailable: () => Effect.succeed(postponed),
     }),
     Effect.annotateLogs({ message_id: claimed.message.id, number: claimed.number.id }),
@@ -497,7 +498,7 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
       shown,
       verdict.ending,
       now,
-      { ...laneUpdate, noRoom: null },
+      { ...laneUpdate, diskRest: null },
       mediaType,
     )
   }
@@ -511,7 +512,7 @@ const makeAttempts = Effect.gen(function* makeAttempts() {
     link: (yield* MediaLinks).link,
     numbers: yield* Numbers,
     numberStore: (yield* Store).numbers,
-    sendCap: yield* DailyQuota,
+    dailyLimit: yield* DailyQuota,
     sources: yield* OutgoingMediaSource,
     markMissing: markMissingFiles((yield* Store).media),
     transports: { whatsapp: yield* WhatsAppTransport, telegram: yield* TelegramTransport },
@@ -552,7 +553,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   const lanes = (yield* Store).queue
   const ownership = yield* NumberOwnership
   const wakeUp = yield* WakeUp
-  const sendCap = yield* DailyQuota
+  const dailyLimit = yield* DailyQuota
   const attempts = yield* makeAttempts
 
   const settle = Effect.fnUntraced(function* settle(
@@ -591,7 +592,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     toDueSince: ({ dueSince }) => dueSince,
     owned: ownership.owned,
     claim: (query) =>
-      Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
+      Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, dailyLimit })),
     perform: (claimed) => attempt(attempts, claimed),
     settle,
     turns: {

@@ -49,13 +49,16 @@ const tryRun = Effect.fnUntraced(function* tryRun(
   if (plan === null) return null
   const { instead, run } = plan
   if (workspace.deletedAt !== null) {
-    return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
+    return yield* Effect.as(store.advanceWithoutMessage({ ...run, nextRunAt: null }, null), null)
   }
-  if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
+  if (instead !== null) return yield* Effect.as(store.advanceWithoutMessage(run, instead), null)
   const decided = yield* decideRun(acceptor, due, now, recount)
   if (Result.isFailure(decided)) {
     // If another worker was first, the log has its outcome and this one is dropped.
-    return yield* Effect.as(store.pass(run, { outcome: "refused", code: decided.failure }), null)
+    return yield* Effect.as(
+      store.advanceWithoutMessage(run, { outcome: "refused", code: decided.failure }),
+      null,
+    )
   }
 
   const { numberId } = decided.success

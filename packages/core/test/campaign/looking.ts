@@ -139,7 +139,7 @@ export const aTake = ({
       ids: countingIds(),
       idempotency: null,
       linkAllowed: true,
-      quotaLimit: campaignLimit(campaign, dailyQuota),
+      dailyLimit: campaignLimit(campaign, dailyQuota),
     },
     hours,
   }

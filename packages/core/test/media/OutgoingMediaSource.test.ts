@@ -78,7 +78,7 @@ describe("a file of the media directory", () => {
   it.effect("postpones the message when its content cannot be opened now", () =>
     Effect.gen(function* () {
       const { open } = yield* setup({ open: Effect.fail(new MediaFilesError({ reason: "io" })) })
-      assert.strictEqual((yield* Effect.flip(open(owner, stored())))._tag, "FileAway")
+      assert.strictEqual((yield* Effect.flip(open(owner, stored())))._tag, "FileUnavailable")
     }),
   )
 })

@@ -131,7 +131,7 @@ export const decide = (
     ids: countingIds(),
     idempotency: null,
     linkAllowed: true,
-    quotaLimit: dailyQuota,
+    dailyLimit: dailyQuota,
     ...context,
   })
 

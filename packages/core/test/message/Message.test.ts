@@ -29,7 +29,7 @@ const table: ReadonlyArray<
     trigger: Trigger,
     to: MessageState,
     event: Transition["event"],
-    givesBack: boolean,
+    refunds: boolean,
   ]
 > = [
   ["waiting", "send_succeeded", "sent", "message.sent", false],
@@ -62,7 +62,7 @@ describe("the states of a message", () => {
         for (const trigger of triggers) {
           const row = table.find((each) => each[0] === from && each[1] === trigger)
           const expected =
-            row === undefined ? undefined : { to: row[2], event: row[3], givesBack: row[4] }
+            row === undefined ? undefined : { to: row[2], event: row[3], refunds: row[4] }
           assert.deepStrictEqual(transition(from, trigger), expected, `${from} ${trigger}`)
         }
       }
@@ -103,7 +103,7 @@ describe("the states of a message", () => {
   it.effect("cancelled and expired refund allowance and quota, failed and sent do not", () =>
     Effect.sync(() => {
       const giving = states.flatMap((from) =>
-        triggers.filter((trigger) => transition(from, trigger)?.givesBack === true),
+        triggers.filter((trigger) => transition(from, trigger)?.refunds === true),
       )
       assert.deepStrictEqual(giving, ["cancel", "expire"])
     }),

@@ -216,7 +216,7 @@ describe("a Message", () => {
 describe("the end of a message's waiting", () => {
   const error = { code: "recipient_not_found", message: "Not registered." } as const
   const endings: ReadonlyArray<
-    readonly [type: string, ending: Ending, becomes: Partial<Message>, givesBack: boolean]
+    readonly [type: string, ending: Ending, becomes: Partial<Message>, refunds: boolean]
   > = [
     ["message.sent", { trigger: "send_succeeded" }, { state: "sent", sentAt: noon + hour }, false],
     ["message.failed", { trigger: "send_failed", error }, { state: "failed", error }, false],
@@ -226,14 +226,14 @@ describe("the end of a message's waiting", () => {
 
   it.effect.each(endings)("is announced by %s in the contract's envelope", (row) =>
     Effect.sync(() => {
-      const [type, ending, becomes, givesBack] = row
+      const [type, ending, becomes, refunds] = row
       const message = aMessage({ mode: "test", sendAt: noon + 1, dueAt: noon + 1 })
       const change = endMessage(message, ending, event, noon + hour, link)
       const ended = { ...message, ...becomes }
       assert.deepStrictEqual<unknown>(change, {
         message: ended,
         callback: null,
-        givesBack,
+        refunds,
         event: {
           id: event,
           type,

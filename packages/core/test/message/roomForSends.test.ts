@@ -172,7 +172,7 @@ describe("a request refused for quota", () => {
     ids: countingIds(),
     idempotency: null,
     linkAllowed: true,
-    quotaLimit: dailyQuota,
+    dailyLimit: dailyQuota,
   })
   const full = { bound: 1000, fullUntil: now + day, exact: null }
 

@@ -107,8 +107,8 @@ describe("counted stores", () => {
     Effect.gen(function* () {
       const counted = yield* countedBy(
         {
-          accept: { _tag: "Broken", guard: "quota" },
-          run: { _tag: "Broken", guard: "reminder" },
+          accept: { _tag: "Conflict", guard: "quota" },
+          run: { _tag: "Conflict", guard: "reminder" },
         },
         Effect.gen(function* () {
           yield* (yield* Store).messages.accept(anAcceptance("live", 3))

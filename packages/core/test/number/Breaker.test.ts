@@ -22,17 +22,17 @@ const restricted: SendOutcome = {
 
 /** Consecutive failures after these outcomes, and the pauses they caused, in hours. */
 const after = (outcomes: ReadonlyArray<SendOutcome>) => {
-  let strikes = noFailures
+  let failures = noFailures
   const hours: Array<number> = []
   for (const outcome of outcomes) {
-    const change = failuresAfter(strikes, outcome, noon)
-    strikes = change?.strikes ?? strikes
+    const change = failuresAfter(failures, outcome, noon)
+    failures = change?.failures ?? failures
     if (change !== null && change.pause !== null) {
       assert.strictEqual(change.pause.reason, "restricted")
       hours.push(((change.pause.until ?? noon) - noon) / firstPauseMillis)
     }
   }
-  return { strikes, hours }
+  return { failures, hours }
 }
 
 const times = (count: number, outcome: SendOutcome) => Array.from({ length: count }, () => outcome)
@@ -45,7 +45,7 @@ describe("the breaker", () => {
       assert.deepStrictEqual(after(times(9, restricted)).hours, [1])
       assert.deepStrictEqual(after(times(20, restricted)), {
         hours: [1, 2, 4, 8],
-        strikes: { refusals: 0, pauses: 4 },
+        failures: { refusals: 0, pauses: 4 },
       })
     }),
   )
@@ -69,7 +69,7 @@ describe("the breaker", () => {
         notConnected,
         { _tag: "Postponed", afterMillis: 1 } as const,
       ]
-      assert.deepStrictEqual(after([...times(4, restricted), ...others]).strikes.refusals, 4)
+      assert.deepStrictEqual(after([...times(4, restricted), ...others]).failures.refusals, 4)
       assert.deepStrictEqual(after([...times(4, restricted), ...others, restricted]).hours, [1])
       assert.isNull(failuresAfter(noFailures, accepted, noon))
     }),

@@ -57,7 +57,7 @@ describe("the limits of a number", () => {
     sentTimes: [],
     firstTimes: [],
     isNewRecipient: false,
-    sendCap: { messages: 1000, windowMillis: day },
+    dailyLimit: { messages: 1000, windowMillis: day },
     pacing: null,
   }
 
@@ -83,7 +83,7 @@ describe("the limits of a number", () => {
       assert.strictEqual(until({ perMinute: 2 }), noon - 2 + minute)
       assert.strictEqual(until({ perMinute: 2, perHour: 3 }), noon - 2 * minute + hour)
       assert.strictEqual(
-        limitedUntil({ ...facts, sentTimes, sendCap: { messages: 1, windowMillis: day } }, noon),
+        limitedUntil({ ...facts, sentTimes, dailyLimit: { messages: 1, windowMillis: day } }, noon),
         noon - 1 + day,
       )
     }),

@@ -130,7 +130,7 @@ export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis
       leaseUntil: now + leaseMillis,
       limit,
       owned: "all",
-      sendCap: dailyQuota,
+      dailyLimit: dailyQuota,
       turn: 1,
       dueSince: null,
       perWorkspace: 100,

@@ -197,13 +197,13 @@ describe("an attempt", () => {
       const { handed, make } = yield* setup({ media: Effect.fail(new NoRoom()) })
       const media = { ...reference, mediaId: null, url: "https://example.com/photo.png" }
       const rests: Array<number | undefined> = []
-      let noRoomInARow = 0
+      let diskFailuresInARow = 0
       for (let attempt = 0; attempt < 11; attempt++) {
-        const settlement = yield* make(claim({ message: { media }, noRoomInARow }))
+        const settlement = yield* make(claim({ message: { media }, diskFailuresInARow }))
         assert.deepInclude(settlement, { _tag: "Again", unfinished: "no_room", notBefore: null })
-        const { noRoom } = settlement
-        rests.push(noRoom === null ? undefined : (noRoom.until - noon) / second)
-        noRoomInARow = noRoom?.inARow ?? 0
+        const { diskRest } = settlement
+        rests.push(diskRest === null ? undefined : (diskRest.until - noon) / second)
+        diskFailuresInARow = diskRest?.inARow ?? 0
       }
       assert.deepStrictEqual(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
       assert.isEmpty(handed)
@@ -216,12 +216,14 @@ describe("an attempt", () => {
         cause: new MediaFilesError({ reason: "io", cause: "no disk" }),
       })
       const { handed, make } = yield* setup({ media: Effect.fail(unavailable) })
-      const settlement = yield* make(claim({ message: { media: reference }, noRoomInARow: 2 }))
+      const settlement = yield* make(
+        claim({ message: { media: reference }, diskFailuresInARow: 2 }),
+      )
       assert.deepInclude(settlement, {
         _tag: "Again",
         unfinished: "no_file",
         notBefore: null,
-        noRoom: { until: noon + 4 * second, inARow: 3 },
+        diskRest: { until: noon + 4 * second, inARow: 3 },
         endsTurn: false,
       })
       assert.isEmpty(handed)
@@ -247,14 +249,14 @@ describe("an attempt", () => {
     Effect.gen(function* () {
       const against: SendOutcome = { _tag: "Refused", error: notRegistered, againstNumber: true }
       const { make } = yield* setup({ send: () => Effect.succeed(against) })
-      const fifth = yield* make(claim({ strikes: { refusals: 4, pauses: 1 } }))
+      const fifth = yield* make(claim({ failures: { refusals: 4, pauses: 1 } }))
       assert.deepInclude(fifth.breaker, {
-        strikes: { refusals: 0, pauses: 2 },
+        failures: { refusals: 0, pauses: 2 },
         pause: { until: noon + 7200 * second, reason: "restricted" },
       })
       const sending = yield* setup({})
-      const sent = ended(yield* sending.make(claim({ strikes: { refusals: 4, pauses: 1 } })))
-      assert.deepInclude(sent.breaker, { strikes: noFailures, pause: null })
+      const sent = ended(yield* sending.make(claim({ failures: { refusals: 4, pauses: 1 } })))
+      assert.deepInclude(sent.breaker, { failures: noFailures, pause: null })
     }),
   )
 
@@ -334,7 +336,7 @@ describe("an attempt", () => {
       assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), {
         _tag: "Again",
         numberId: 7,
-        noRoom: null,
+        diskRest: null,
         endsTurn: false,
         lease: 3,
         messageId: 42,
@@ -424,7 +426,7 @@ describe("an attempt", () => {
           assert.deepStrictEqual<unknown>(settlement, {
             _tag: "Again",
             numberId: 7,
-            noRoom: null,
+            diskRest: null,
             endsTurn: false,
             lease: 3,
             messageId: 42,
@@ -450,7 +452,7 @@ describe("an attempt", () => {
         assert.deepStrictEqual<unknown>(settlement, {
           _tag: "Again",
           numberId: 7,
-          noRoom: null,
+          diskRest: null,
           endsTurn: false,
           lease: 3,
           messageId: 42,

@@ -47,7 +47,7 @@ interface Given {
   /** Claimed jobs begin only under a live lease. */
   readonly reclaims?: boolean
   /** Held jobs are handed back when the loop stops. */
-  readonly givesBack?: boolean
+  readonly refunds?: boolean
   /** What follows a job in its turn. A result below zero gave the rest of the turn back. */
   readonly follows?: ReadonlyMap<number, number>
   /** Whether a worker may go on with a job. */
@@ -182,7 +182,7 @@ export const aLoop = (overrides: Given = {}) => {
           }),
         ),
     }),
-    ...(overrides.givesBack === true && {
+    ...(overrides.refunds === true && {
       release: (held) =>
         operation("giveBack", () => {
           for (const { id } of held) leases.delete(id)

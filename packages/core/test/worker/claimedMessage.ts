@@ -53,9 +53,9 @@ export const claim = (
   removed: false,
   lease: 3,
   interruptions: 0,
-  noRoomInARow: 0,
+  diskFailuresInARow: 0,
   pacing: null,
-  strikes: noFailures,
+  failures: noFailures,
   ...overrides,
   message: aMessage(overrides.message),
 })

@@ -180,7 +180,7 @@ describe("a stopped loop", () => {
   it.effect("hands its work back at once where others can continue it", () => {
     const { requests, due, interrupted, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
-      givesBack: true,
+      refunds: true,
     })
     return within((loop) =>
       Effect.gen(function* () {
@@ -195,7 +195,7 @@ describe("a stopped loop", () => {
   it.effect("waits only a second for an unresponsive store", () => {
     const { within } = aLoop({
       due: jobs([1]),
-      givesBack: true,
+      refunds: true,
       around: (operation, effect) => (operation === "giveBack" ? Effect.never : effect),
     })
     return within((loop) =>

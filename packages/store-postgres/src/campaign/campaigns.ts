@@ -322,9 +322,9 @@ const countCampaigns = statement("campaign.figures")
 const dueSince = statement("campaign.dueSince")
 
 const toTaken = (row: Row<"take_campaign_rows"> | undefined): CampaignTaken => {
-  if (row === undefined) return { _tag: "Broken", guard: "campaign" }
+  if (row === undefined) return { _tag: "Conflict", guard: "campaign" }
   const outcome = toOutcome<"campaign" | "rows" | "queue">(row)
-  return outcome._tag === "Broken" ? outcome : { _tag: "Taken", ids: outcome.ids }
+  return outcome._tag === "Conflict" ? outcome : { _tag: "Taken", ids: outcome.ids }
 }
 
 const readFigures = (database: DatabaseService, now: number) =>
@@ -364,7 +364,7 @@ const callersOperations = (
     const params = toNewCampaign(campaign, max, claim)
     return insertCampaign.one(database, params, ({ guard, id }): CampaignInsertion => {
       if (guard === "full") return { _tag: "Full" }
-      if (id === null) return { _tag: "Broken", guard: "idempotency" }
+      if (id === null) return { _tag: "Conflict", guard: "idempotency" }
       const created = { ...campaign, id: Number(id) as CampaignId, revision: 1 }
       return { _tag: "Inserted", campaign: created }
     })
@@ -388,7 +388,7 @@ const callersOperations = (
     return Effect.map(appendRows.value(database, toAppend(append)), (guard): RowsAppended =>
       guard === null
         ? { _tag: "Appended" }
-        : { _tag: "Broken", guard: guard as "campaign" | "upload" | "idempotency" },
+        : { _tag: "Conflict", guard: guard as "campaign" | "upload" | "idempotency" },
     )
   },
   abandonUpload(id, upload) {

@@ -1,6 +1,6 @@
 /** Attempts at linking numbers to phones. */
 import type {
-  BrokenLinkingGuard,
+  FailedLinkingGuard,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -112,8 +112,8 @@ const lapsedAttempts = statement("linking.lapsed")
 const dueTestAttempts = statement("linking.dueTest")
 
 const broken = (guard: string | null | undefined): LinkingOutcome => ({
-  _tag: "Broken",
-  guard: (guard as BrokenLinkingGuard | null | undefined) ?? "number",
+  _tag: "Conflict",
+  guard: (guard as FailedLinkingGuard | null | undefined) ?? "number",
 })
 
 const toStarted = (number: NewNumber, row: Row<"add_linking"> | undefined): LinkingOutcome =>

@@ -117,7 +117,7 @@ export const toAcceptParams = (
 export const toOutcome = <Guard = FailedGuard>({ guard, ids }: Row<"accept_messages">) =>
   guard === null
     ? ({ _tag: "Accepted", ids: (ids ?? []).map(toMessageId) } as const)
-    : ({ _tag: "Broken", guard: guard as FailedGuard | Guard } as const)
+    : ({ _tag: "Conflict", guard: guard as FailedGuard | Guard } as const)
 
 export const toMessageId = (id: bigint): MessageId => Number(id) as MessageId
 
@@ -160,7 +160,7 @@ export const toChangeElement = (change: MessageChange | null): ChangeElement => 
   errorMessage: change?.message.error?.message ?? null,
   foundMediaType: change?.message.foundMediaType ?? null,
   endPhone: change === null ? null : endPhone(change.message),
-  givesBack: change?.givesBack ?? null,
+  givesBack: change?.refunds ?? null,
   ...toReport(change),
 })
 

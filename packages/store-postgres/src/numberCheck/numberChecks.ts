@@ -1,7 +1,7 @@
 /** Number checks and their results. */
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
-  BrokenCheckGuard,
+  FailedCheckGuard,
   CheckClaimQuery,
   ClaimedCheck,
   NumberCheck,
@@ -84,7 +84,7 @@ export const numberCheckStore = (database: DatabaseService): NumberCheckStore =>
     }
     return Effect.map(insertCheck.rows(database, params), ([row]) =>
       row === undefined || row.guard !== null
-        ? { _tag: "Broken", guard: (row?.guard as BrokenCheckGuard | undefined) ?? "number" }
+        ? { _tag: "Conflict", guard: (row?.guard as FailedCheckGuard | undefined) ?? "number" }
         : { _tag: "Made", id: Number(row.id) as NumberCheckId },
     )
   },

@@ -6,7 +6,7 @@ import type {
   LoggedRun,
   NewReminder,
   NumberId,
-  PassCommit,
+  AdvanceCommit,
   Reminder,
   ReminderContent,
   ReminderId,
@@ -138,22 +138,22 @@ const toDue = (now: number) => (row: Row<"reminder.due">) => ({
 })
 
 const toCommit = (row: Row<"run_reminder"> | undefined): RunCommit => {
-  if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+  if (row === undefined) return { _tag: "Conflict", guard: "reminder" }
   const outcome = toOutcome<"reminder">(row)
-  return outcome._tag === "Broken" ? outcome : { ...outcome, runId: Number(row.run_id) }
+  return outcome._tag === "Conflict" ? outcome : { ...outcome, runId: Number(row.run_id) }
 }
 
-const toPass = (row: Row<"pass_reminder"> | undefined): PassCommit =>
+const toPass = (row: Row<"pass_reminder"> | undefined): AdvanceCommit =>
   row === undefined || row.guard !== null
-    ? { _tag: "Broken", guard: row?.guard === "idempotency" ? "idempotency" : "reminder" }
-    : { _tag: "Passed", runId: idOrNull<number>(row.run_id) }
+    ? { _tag: "Conflict", guard: row?.guard === "idempotency" ? "idempotency" : "reminder" }
+    : { _tag: "Advanced", runId: idOrNull<number>(row.run_id) }
 
 export const reminderStore = (database: DatabaseService): ReminderStore => ({
   insert(reminder, claim) {
     const params = toNewReminder(reminder, claim)
     return Effect.map(insertReminder.value(database, params), (id) =>
       id === null
-        ? { _tag: "Broken", guard: "idempotency" }
+        ? { _tag: "Conflict", guard: "idempotency" }
         : {
             _tag: "Inserted",
             reminder: { ...reminder, id: Number(id) as ReminderId, revision: 1, lastRun: null },
@@ -163,7 +163,7 @@ export const reminderStore = (database: DatabaseService): ReminderStore => ({
   get(seenBy, id) {
     return getReminder.first(database, { ...seenBy, id }, toReminder)
   },
-  toRun(seenBy, id) {
+  loadForRun(seenBy, id) {
     return reminderToRun.first(database, { ...seenBy, id }, (row) => ({
       reminder: toReminder(row),
       previousNumberId: idOrNull<NumberId>(row.previous_number_id),
@@ -197,7 +197,7 @@ export const reminderStore = (database: DatabaseService): ReminderStore => ({
       Effect.catchIf(isBlockedByLock, () => Effect.succeed<RunCommit>({ _tag: "HeldUp" })),
     )
   },
-  pass(advance, outcome) {
+  advanceWithoutMessage(advance, outcome) {
     const params = {
       ...toAdvance(advance),
       outcome: outcome?.outcome ?? null,

@@ -74,14 +74,14 @@ const toNewEndpoint = (
   ...toClaimParams(claim),
 })
 
-type FailedGuard = Extract<WebhookInsertion, { _tag: "Broken" }>["guard"]
+type FailedGuard = Extract<WebhookInsertion, { _tag: "Conflict" }>["guard"]
 
 const toInsertion = (
   endpoint: NewWebhook,
   row: Row<"insert_webhook_endpoint"> | undefined,
 ): WebhookInsertion =>
   row === undefined || row.id === null
-    ? { _tag: "Broken", guard: (row?.guard as FailedGuard | undefined) ?? "limit" }
+    ? { _tag: "Conflict", guard: (row?.guard as FailedGuard | undefined) ?? "limit" }
     : {
         _tag: "Inserted",
         endpoint: {

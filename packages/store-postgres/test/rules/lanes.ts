@@ -131,7 +131,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const until = yield* draw.maybe(draw.time)
         const disabled = yield* draw.flag
         const pacing = (yield* draw.flag) ? null : aPacing
-        const noRoomInARow = yield* draw.below(2)
+        const diskFailuresInARow = yield* draw.below(2)
         const [most, room] = [1 + (yield* draw.below(16)), yield* draw.below(20)]
         const [dueAt, now] = [yield* draw.time, yield* draw.time]
         const mayHaveLeft = leaseUntil !== null || interruptions > 0
@@ -145,7 +145,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
               paused_until: iso(until),
               disabled,
               pacing: pacing === null ? null : fromPacing(pacing),
-              no_room: noRoomInARow,
+              no_room: diskFailuresInARow,
             },
             q: { most, room, due_at: iso(dueAt), now: iso(now) },
           },
@@ -158,7 +158,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
                 leaseUntil,
                 stoppedUntil: stoppedUntil(until, disabled),
                 pacing,
-                noRoomInARow,
+                diskFailuresInARow,
                 isCut: turnDue === null,
               },
               now,
@@ -406,7 +406,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
               sentTimes: sent.toSorted((a, b) => a - b),
               firstTimes: first.toSorted((a, b) => a - b),
               isNewRecipient: !first.some((_, index) => name === `recipient ${index}`),
-              sendCap: { messages, windowMillis },
+              dailyLimit: { messages, windowMillis },
               pacing,
             },
             now,

@@ -300,7 +300,7 @@ export const aRefusal = (of: number): RowRefusal & { readonly of: number } => ({
 export const toIds = (taken: CampaignTaken): ReadonlyArray<MessageId> =>
   taken._tag === "Taken" ? taken.ids : []
 
-export const findGuard = (taken: CampaignTaken) => (taken._tag === "Broken" ? taken.guard : null)
+export const findGuard = (taken: CampaignTaken) => (taken._tag === "Conflict" ? taken.guard : null)
 
 /** Its waiting messages that no transport has in hands. */
 export const readWaiting = (campaign: Campaign, limit = 1000) =>

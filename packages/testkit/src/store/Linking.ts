@@ -66,7 +66,7 @@ export const started = (outcome: LinkingOutcome): SendingNumber =>
   outcome._tag === "Begun" ? outcome.number : assert.fail(`broken: ${outcome.guard}`)
 
 export const findGuard = (outcome: LinkingOutcome): string | null =>
-  outcome._tag === "Broken" ? outcome.guard : null
+  outcome._tag === "Conflict" ? outcome.guard : null
 
 /** A connecting number with its attempt. */
 export const aLinking = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =>

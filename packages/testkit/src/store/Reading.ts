@@ -24,7 +24,7 @@ import { accept, aQuery, day, noon } from "./Records.ts"
 
 /** The guard that an acceptance broke; null when it went through. */
 export const brokenBy = (acceptance: Acceptance) =>
-  Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Broken" ? outcome.guard : null))
+  Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Conflict" ? outcome.guard : null))
 
 /**
  * When that work is next due within 50 days after `era`, else null: later work is another test's.

@@ -106,7 +106,8 @@ export const run = (number: SendingNumber, advance: ReminderRun, mode: "live" | 
     store.run(anAcceptance(number, { now: advance.ranAt, mode }), advance),
   )
 
-export const findGuard = (outcome: RunCommit) => (outcome._tag === "Broken" ? outcome.guard : null)
+export const findGuard = (outcome: RunCommit) =>
+  outcome._tag === "Conflict" ? outcome.guard : null
 
 const listRuns = (reminder: Reminder, page: { before: number | null; limit: number }) =>
   Store.use(({ reminders: store }) => store.runs(reminder.id, page))

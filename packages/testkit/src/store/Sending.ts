@@ -58,7 +58,7 @@ export const aClaimQuery = (
     leaseUntil: now + minute,
     limit: 100,
     owned: onlyThese(numbers),
-    sendCap: { messages: 1000, windowMillis: day },
+    dailyLimit: { messages: 1000, windowMillis: day },
     turn: 1,
     dueSince: null,
     perWorkspace: 1000,
@@ -156,12 +156,12 @@ export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number
   )
 
 /** The send cap of tests that read a connection. */
-export const sendCap = { messages: 1000, windowMillis: day }
+export const dailyLimit = { messages: 1000, windowMillis: day }
 
 export const connectionFacts = (number: SendingNumber, now = noon) =>
   Effect.map(
     Store.use(({ numbers: store }) =>
-      store.connection(number.workspaceId, number.id, now, sendCap),
+      store.connection(number.workspaceId, number.id, now, dailyLimit),
     ),
     present,
   )

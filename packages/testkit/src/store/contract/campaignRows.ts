@@ -41,7 +41,8 @@ const listed = (
 const upload = (campaign: Campaign, first: number, count: number, isLast = false, name = "a") =>
   append(campaign, someRows(first, count), { upload: name, isLast })
 
-const broken = <const Guard extends string>(guard: Guard) => ({ _tag: "Broken", guard }) as const
+const conflict = <const Guard extends string>(guard: Guard) =>
+  ({ _tag: "Conflict", guard }) as const
 
 const aStageWithKey = Effect.gen(function* () {
   const workspace = yield* aWorkspace()
@@ -113,7 +114,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       const { id } = present(inserted._tag === "Inserted" ? inserted.campaign : null)
       const outcome = yield* claimKey(workspace.id, { ...claim, token: "repeat" })
       assert.deepStrictEqual(outcome._tag === "Finished" && outcome.record.madeIds, [id])
-      assert.deepStrictEqual(yield* insert(campaign, 100, claim), broken("idempotency"))
+      assert.deepStrictEqual(yield* insert(campaign, 100, claim), conflict("idempotency"))
       assert.lengthOf((yield* listed(campaign)).items, 1)
     }),
   )
@@ -183,13 +184,13 @@ export const campaignRows: Topic = (it, { parallel }) => {
         yield* getRows(campaign),
         rows.map((row) => ({ ...row, ...unread, status: row.state as "pending" })),
       )
-      assert.deepStrictEqual(yield* append(campaign, [aRow(2)]), broken("campaign"))
-      assert.deepStrictEqual(yield* append(campaign, [aRow(4)]), broken("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(2)]), conflict("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(4)]), conflict("campaign"))
       assert.deepStrictEqual(yield* getCounts(campaign), { total: 2, pending: 1, refused: 1 })
       const paused = yield* pause(yield* readAgain(campaign))
-      assert.deepStrictEqual(yield* append(campaign, [aRow(3)]), broken("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(3)]), conflict("campaign"))
       yield* moved(paused, {}, { isRemoved: true })
-      assert.deepStrictEqual(yield* append(campaign, [aRow(3)]), broken("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(3)]), conflict("campaign"))
     }),
   )
 
@@ -204,9 +205,9 @@ export const campaignRows: Topic = (it, { parallel }) => {
         yield* store.update(campaign.id, revision, { ...campaign, duplicates: "drop" }, null),
       )
       const last = { upload: "a", revision }
-      assert.deepStrictEqual(yield* append(campaign, [aRow(3)], last), broken("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(3)], last), conflict("campaign"))
       yield* store.abandonUpload(campaign.id, "a")
-      assert.deepStrictEqual(yield* append(campaign, [aRow(1)], { revision }), broken("campaign"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(1)], { revision }), conflict("campaign"))
       assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), appended)
       assert.deepStrictEqual(yield* found(campaign), [1])
     }),
@@ -251,7 +252,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       assert.deepInclude(outcome._tag === "Finished" && outcome.record, record)
       assert.deepStrictEqual(
         yield* append(campaign, [aRow(3)], { idempotency: claim }),
-        broken("idempotency"),
+        conflict("idempotency"),
       )
       assert.deepStrictEqual(yield* getCounts(campaign), { total: 2, pending: 2 })
     }),
@@ -293,23 +294,23 @@ export const campaignRows: Topic = (it, { parallel }) => {
       const { id } = yield* aWorkspace()
       const campaign = yield* aCampaign(id)
       assert.deepStrictEqual(yield* upload(campaign, 1, 3), appended)
-      assert.deepStrictEqual(yield* upload(campaign, 1, 1, true, "b"), broken("upload"))
-      assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), broken("upload"))
+      assert.deepStrictEqual(yield* upload(campaign, 1, 1, true, "b"), conflict("upload"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), conflict("upload"))
       const later = { now: noon + minute }
       assert.deepStrictEqual(
         yield* append(campaign, [aRow(1)], { ...later, upload: "b", isLast: false }),
         appended,
       )
-      assert.deepStrictEqual(yield* upload(campaign, 4, 1), broken("upload"))
+      assert.deepStrictEqual(yield* upload(campaign, 4, 1), conflict("upload"))
       yield* store.abandonUpload(campaign.id, "a")
-      assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), broken("upload"))
+      assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), conflict("upload"))
       yield* store.abandonUpload(campaign.id, "b")
       assert.deepStrictEqual(yield* append(campaign, [aRow(1), aRow(2)]), appended)
       assert.deepStrictEqual(yield* found(campaign), [1, 2])
 
       yield* upload(campaign, 3, 2)
       yield* store.forget(noon + minute + 1)
-      assert.deepStrictEqual(yield* upload(campaign, 5, 1), broken("campaign"))
+      assert.deepStrictEqual(yield* upload(campaign, 5, 1), conflict("campaign"))
       yield* upload(campaign, 3, 2, false, "c")
       yield* store.forget(noon + minute - 1)
       assert.deepStrictEqual(yield* upload(campaign, 5, 1, true, "c"), appended)
@@ -327,7 +328,7 @@ export const campaignRows: Topic = (it, { parallel }) => {
       assert.isNull(yield* store.clearRows(campaign.id, 1))
       assert.strictEqual(yield* store.clearRows(campaign.id, 2), 3)
       assert.deepStrictEqual(yield* getCounts(campaign), {})
-      assert.deepStrictEqual(yield* upload(campaign, 6, 1), broken("campaign"))
+      assert.deepStrictEqual(yield* upload(campaign, 6, 1), conflict("campaign"))
       assert.strictEqual((yield* readAgain(campaign)).revision, 3)
       assert.deepStrictEqual(yield* append(campaign, [aRow(1)]), appended)
       const running = yield* aRunning(id, [aRow(1)])

@@ -730,7 +730,7 @@ const looking: Topic = (it) => {
       yield* store.resume(number.id, noon + 2)
       assert.isNull(yield* since())
       const breaker = {
-        strikes: { refusals: 0, pauses: 1 },
+        failures: { refusals: 0, pauses: 1 },
         pause: { until: noon + hour, reason: "restricted" as const },
       }
       yield* aMessage(number)

@@ -16,7 +16,7 @@ import {
   minute,
   noon,
 } from "../Records.ts"
-import { claim, claimOne, connectionFacts, sendCap, sendNext, sent, settle } from "../Sending.ts"
+import { claim, claimOne, connectionFacts, dailyLimit, sendNext, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 
 export const connections: Topic = (it) => {
@@ -196,9 +196,9 @@ export const connections: Topic = (it) => {
       const store = (yield* Store).numbers
       const { workspace, number } = yield* aStage()
       const other = yield* aWorkspace()
-      assert.isNull(yield* store.connection(other.id, number.id, noon, sendCap))
+      assert.isNull(yield* store.connection(other.id, number.id, noon, dailyLimit))
       yield* store.remove(workspace.id, number.id, noon)
-      assert.isNull(yield* store.connection(workspace.id, number.id, noon, sendCap))
+      assert.isNull(yield* store.connection(workspace.id, number.id, noon, dailyLimit))
     }),
   )
 }

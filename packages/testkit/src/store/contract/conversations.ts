@@ -257,7 +257,7 @@ export const conversations: Topic = (it) => {
       yield* aMessage(number, { now: era + 6 })
       const claimed = yield* claimOne(number, { now: era + 6, leaseUntil: era + minute })
       const breaker = {
-        strikes: noFailures,
+        failures: noFailures,
         pause: { until: era + hour, reason: "restricted" as const },
         events: someIds(),
       }

@@ -85,8 +85,8 @@ export const departures: Topic = (it) => {
         lease: repeat.lease,
         interruptions: 1,
         pacing: null,
-        strikes: noFailures,
-        noRoomInARow: 0,
+        failures: noFailures,
+        diskFailuresInARow: 0,
       })
       assert.deepStrictEqual(yield* settle([sent(lost)]), [])
       const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)

@@ -49,8 +49,8 @@ export const lanes: Topic = (it) => {
         lease: claimed.lease,
         interruptions: 0,
         pacing: null,
-        strikes: noFailures,
-        noRoomInARow: 0,
+        failures: noFailures,
+        diskFailuresInARow: 0,
       })
     }),
   )
@@ -330,22 +330,22 @@ export const lanes: Topic = (it) => {
     Effect.gen(function* () {
       const work = (yield* Store).queue
       const era = anEra()
-      const sendCap: QuotaLimit = { messages: 2, windowMillis: day }
+      const dailyLimit: QuotaLimit = { messages: 2, windowMillis: day }
       const { number } = yield* aStage({ createdAt: era })
       const messages = yield* accepted(number, { count: 5, now: era })
       const send = (now: number) =>
         Effect.gen(function* () {
-          const claimed = yield* claimOne(number, { now, sendCap })
+          const claimed = yield* claimOne(number, { now, dailyLimit })
           yield* settle([sent(claimed, now)], now)
           return claimed.message.id
         })
       yield* send(era + hour)
       yield* send(era + 2 * hour)
-      assert.deepStrictEqual(yield* claim([number], { now: era + 3 * hour, sendCap }), [])
+      assert.deepStrictEqual(yield* claim([number], { now: era + 3 * hour, dailyLimit }), [])
       assert.strictEqual(yield* work.nextDue("lanes"), era + hour + day)
-      assert.deepStrictEqual(yield* claim([number], { now: era + hour + day - 1, sendCap }), [])
+      assert.deepStrictEqual(yield* claim([number], { now: era + hour + day - 1, dailyLimit }), [])
       assert.strictEqual(yield* send(era + hour + day), at(messages, 2).id)
-      assert.deepStrictEqual(yield* claim([number], { now: era + hour + day, sendCap }), [])
+      assert.deepStrictEqual(yield* claim([number], { now: era + hour + day, dailyLimit }), [])
       assert.strictEqual(yield* work.nextDue("lanes"), era + 2 * hour + day)
       assert.strictEqual(yield* send(era + 2 * hour + day), at(messages, 3).id)
     }),
@@ -353,18 +353,18 @@ export const lanes: Topic = (it) => {
 
   it.effect("only sent messages count towards the sending cap", () =>
     Effect.gen(function* () {
-      const sendCap: QuotaLimit = { messages: 1, windowMillis: day }
+      const dailyLimit: QuotaLimit = { messages: 1, windowMillis: day }
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       yield* aMessage(other)
       yield* sendNext(other)
       const messages = yield* accepted(number, { count: 3 })
       yield* end(cancelled(at(messages, 0)))
-      yield* settle([again(yield* claimOne(number, { sendCap }))])
-      const claimed = yield* claimOne(number, { sendCap })
+      yield* settle([again(yield* claimOne(number, { dailyLimit }))])
+      const claimed = yield* claimOne(number, { dailyLimit })
       assert.strictEqual(claimed.message.id, at(messages, 1).id)
       yield* settle([sent(claimed)])
-      assert.deepStrictEqual(yield* claim([number], { sendCap }), [])
+      assert.deepStrictEqual(yield* claim([number], { dailyLimit }), [])
     }),
   )
 
@@ -384,8 +384,8 @@ export const lanes: Topic = (it) => {
       const { number: other } = yield* aStage()
       yield* aMessage(other)
       const claimed = yield* claimOne(number)
-      assert.strictEqual(claimed.noRoomInARow, 0)
-      yield* settle([again(claimed, { noRoom: { until: noon + minute, inARow: 1 } })])
+      assert.strictEqual(claimed.diskFailuresInARow, 0)
+      yield* settle([again(claimed, { diskRest: { until: noon + minute, inARow: 1 } })])
       assert.deepInclude(yield* connectionFacts(number), {
         noRoomUntil: noon + minute,
         pacedUntil: null,
@@ -396,16 +396,16 @@ export const lanes: Topic = (it) => {
       assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
       yield* sendNext(other)
       const repeat = yield* claimOne(number, { now: noon + minute })
-      assert.deepStrictEqual([repeat.message.id, repeat.noRoomInARow], [first?.id, 1])
-      const noRoom = { until: noon + 3 * minute, inARow: 2 }
-      yield* settle([again(repeat, { noRoom })], noon + minute)
+      assert.deepStrictEqual([repeat.message.id, repeat.diskFailuresInARow], [first?.id, 1])
+      const diskRest = { until: noon + 3 * minute, inARow: 2 }
+      yield* settle([again(repeat, { diskRest })], noon + minute)
       assert.deepStrictEqual(yield* claim([number], { now: noon + 3 * minute - 1 }), [])
       const last = yield* claimOne(number, { now: noon + 3 * minute })
-      assert.strictEqual(last.noRoomInARow, 2)
+      assert.strictEqual(last.diskFailuresInARow, 2)
       yield* settle([sent(last, noon + 3 * minute)], noon + 3 * minute)
       assert.isNull((yield* connectionFacts(number)).noRoomUntil)
       const next = yield* claimOne(number, { now: noon + 3 * minute })
-      assert.deepStrictEqual([next.message.id, next.noRoomInARow], [second?.id, 0])
+      assert.deepStrictEqual([next.message.id, next.diskFailuresInARow], [second?.id, 0])
       yield* settle([sent(next, noon + 3 * minute)], noon + 3 * minute)
       assert.strictEqual((yield* sendNext(number, noon + 3 * minute)).id, third.id)
     }),
@@ -415,13 +415,13 @@ export const lanes: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const [first, second] = yield* accepted(number, { count: 2 })
-      const noRoom = { until: noon + minute, inARow: 1 }
-      yield* settle([again(yield* claimOne(number), { noRoom })])
+      const diskRest = { until: noon + minute, inARow: 1 }
+      yield* settle([again(yield* claimOne(number), { diskRest })])
       yield* end(cancelled(present(first)))
       assert.isNull((yield* connectionFacts(number)).noRoomUntil)
       const next = yield* claimOne(number)
       // It may need a file too.
-      assert.deepStrictEqual([next.message.id, next.noRoomInARow], [second?.id, 1])
+      assert.deepStrictEqual([next.message.id, next.diskFailuresInARow], [second?.id, 1])
     }),
   )
 
@@ -430,13 +430,13 @@ export const lanes: Topic = (it) => {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 2 })
       yield* sendNext(number)
-      const noRoom = { until: noon + minute, inARow: 1 }
-      yield* settle([again(yield* claimOne(number), { noRoom })])
-      const sendCap = { messages: 1, windowMillis: hour }
-      assert.deepStrictEqual(yield* claim([number], { now: noon + minute, sendCap }), [])
+      const diskRest = { until: noon + minute, inARow: 1 }
+      yield* settle([again(yield* claimOne(number), { diskRest })])
+      const dailyLimit = { messages: 1, windowMillis: hour }
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute, dailyLimit }), [])
       assert.isNull((yield* connectionFacts(number)).noRoomUntil)
-      const next = yield* claimOne(number, { now: noon + hour, sendCap })
-      assert.strictEqual(next.noRoomInARow, 0)
+      const next = yield* claimOne(number, { now: noon + hour, dailyLimit })
+      assert.strictEqual(next.diskFailuresInARow, 0)
     }),
   )
 }

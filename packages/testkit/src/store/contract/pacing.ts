@@ -64,7 +64,7 @@ export const pacing: Topic = (it) => {
       )
       yield* aMessage(paced)
       const claimed = yield* claimOne(paced)
-      assert.deepStrictEqual([claimed.pacing, claimed.strikes], [input, noFailures])
+      assert.deepStrictEqual([claimed.pacing, claimed.failures], [input, noFailures])
       assert.deepStrictEqual(yield* pace(paced, { jitterMillis: 7 }), paced)
       const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
       yield* store.change(workspace.id, paced.id, { proxy, label: "Desk" }, noon)

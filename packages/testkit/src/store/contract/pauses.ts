@@ -98,7 +98,7 @@ export const pauses: Topic = (it) => {
       const claimed = yield* claimOne(number)
       yield* pause(number, byOperator(noon + 2 * hour))
       const breaker = {
-        strikes: { refusals: 0, pauses: 1 },
+        failures: { refusals: 0, pauses: 1 },
         pause: { until: noon + hour, reason: "restricted" as const },
       }
       const failed = { trigger: "send_failed", error: sendFailed } as const
@@ -116,30 +116,33 @@ export const pauses: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 4 })
-      const strikes = { refusals: 3, pauses: 1 }
+      const failures = { refusals: 3, pauses: 1 }
       const refuse = (until: number) =>
         Effect.gen(function* () {
           const claimed = yield* claimOne(number, { now: until })
-          const breaker = { strikes, pause: { until: until + hour, reason: "restricted" } as const }
+          const breaker = {
+            failures,
+            pause: { until: until + hour, reason: "restricted" } as const,
+          }
           const failed = { trigger: "send_failed", error: sendFailed } as const
           yield* settle([endedAs(claimed, failed, until, { breaker })], until)
         })
       yield* refuse(noon)
       assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
       const next = yield* claimOne(number, { now: noon + hour })
-      assert.deepStrictEqual(next.strikes, strikes)
+      assert.deepStrictEqual(next.failures, failures)
       // An attempt without a count leaves it unchanged.
       yield* settle([sent(next, noon + hour)], noon + hour)
       const last = yield* claimOne(number, { now: noon + hour })
-      assert.deepStrictEqual(last.strikes, strikes)
-      const forgiven = { strikes: noFailures, pause: null }
+      assert.deepStrictEqual(last.failures, failures)
+      const forgiven = { failures: noFailures, pause: null }
       yield* settle([sent(last, noon + hour, { breaker: forgiven })], noon + hour)
       const clean = yield* claimOne(number, { now: noon + hour })
-      assert.deepStrictEqual(clean.strikes, noFailures)
+      assert.deepStrictEqual(clean.failures, noFailures)
       // An operator's pause that came meanwhile is longer.
       yield* pause(number, byOperator(null), noon + hour)
       const breaker = {
-        strikes,
+        failures,
         pause: { until: noon + 2 * hour, reason: "restricted" as const },
       }
       yield* settle([sent(clean, noon + hour, { breaker })], noon + hour)

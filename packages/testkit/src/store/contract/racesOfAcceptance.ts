@@ -157,7 +157,7 @@ export const acceptanceRaces: Topic = (it, options) => {
             let held = 0
             for (let iteration = 0; iteration < 8; iteration++) {
               const outcome = yield* accept(anAcceptance(number, { limit }))
-              if (outcome._tag === "Broken") continue
+              if (outcome._tag === "Conflict") continue
               const [message] = yield* Store.use(({ messages: store }) => store.byIds(outcome.ids))
               yield* Effect.yieldNow
               if ((yield* below(3)) === 0) held++

@@ -45,7 +45,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
             [run(number, aRun(reminder)), update(reminder, { text: "other" })],
             atOnce,
           )
-          assert.strictEqual(changed, outcome._tag === "Broken")
+          assert.strictEqual(changed, outcome._tag === "Conflict")
           const next = present(yield* get(reminder))
           const [second] = yield* Effect.all(
             [run(number, aRun(next)), store.remove(getScope(next), next.id, noon)],

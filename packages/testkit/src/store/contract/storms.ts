@@ -97,7 +97,7 @@ const acceptSome = (load: LoadTest, keyId: Parameters<typeof aClaim>[0]) =>
       limit: load.limit,
     })
     const outcome = yield* accept(acceptance)
-    if (outcome._tag === "Broken") {
+    if (outcome._tag === "Conflict") {
       assert.include(["allowance", "quota", "number"], outcome.guard)
       return
     }

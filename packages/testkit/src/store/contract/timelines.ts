@@ -130,11 +130,11 @@ export const timelines: Topic = (it) => {
       const rest = noon + 5 * oneSecond
       yield* settle([again(yield* next(noon), { unfinished: "postponed", notBefore: rest })])
       const full = { until: rest + minute, inARow: 1 }
-      yield* settle([again(yield* next(rest), { unfinished: "no_room", noRoom: full })], rest)
+      yield* settle([again(yield* next(rest), { unfinished: "no_room", diskRest: full })], rest)
       yield* settle([again(yield* next(full.until), { unfinished: "not_connected" })], full.until)
       const away = { until: full.until + oneSecond, inARow: 1 }
       yield* settle(
-        [again(yield* next(full.until), { unfinished: "no_file", noRoom: away })],
+        [again(yield* next(full.until), { unfinished: "no_file", diskRest: away })],
         full.until,
       )
       // Handed back without an attempt.

@@ -267,10 +267,10 @@ export const turns: Topic = (it, options) => {
 
   it.effect("an attempt that changes its lane ends the turn", () =>
     Effect.gen(function* () {
-      const strikes = { refusals: 1, pauses: 0 }
+      const failures = { refusals: 1, pauses: 0 }
       for (const toSettlement of [
         (one: ClaimedMessage) => sent(one, noon, { notBefore: noon + minute }),
-        (one: ClaimedMessage) => sent(one, noon, { breaker: { strikes, pause: null } }),
+        (one: ClaimedMessage) => sent(one, noon, { breaker: { failures, pause: null } }),
         (one: ClaimedMessage) => sent(one, noon, { endsTurn: true }),
         (one: ClaimedMessage) => endedAs(one, { trigger: "expire" }),
         (one: ClaimedMessage) => again(one),
@@ -347,16 +347,16 @@ export const turns: Topic = (it, options) => {
   it.effect("a turn is no longer than the send cap leaves room for", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
-      const sendCap = { messages: 4, windowMillis: day }
+      const dailyLimit = { messages: 4, windowMillis: day }
       const messages = yield* accepted(number, { count: 6 })
-      const first = yield* claimTurn(number, { sendCap, turn: 2 })
+      const first = yield* claimTurn(number, { dailyLimit, turn: 2 })
       yield* settle(toSent(first, 0))
       yield* settle(failed(goOnWith(first, 1)))
-      const second = yield* claimTurn(number, { sendCap })
+      const second = yield* claimTurn(number, { dailyLimit })
       assert.deepStrictEqual(ids(toTurn(second)), ids(messages.slice(2, 5)))
       for (const index of [0, 1, 2]) yield* settle(toSent(second, index))
-      assert.deepStrictEqual(yield* claim([number], { sendCap, turn: max }), [])
-      const third = yield* claimTurn(number, { sendCap, now: noon + day })
+      assert.deepStrictEqual(yield* claim([number], { dailyLimit, turn: max }), [])
+      const third = yield* claimTurn(number, { dailyLimit, now: noon + day })
       assert.deepStrictEqual(ids(toTurn(third)), ids(messages.slice(5)))
     }),
   )

@@ -28,7 +28,7 @@ export interface Call {
 
 const firstTwo = { offset: 0, limit: 2 }
 const everything = { before: null, limit: 1000 }
-const sendCap = { messages: 1000, windowMillis: day }
+const dailyLimit = { messages: 1000, windowMillis: day }
 
 const getIds = (side: Side, of: string): ReadonlyArray<number> => [
   ...new Set((side.known(of) as ReadonlyArray<Known>).map(({ id }) => id)),
@@ -140,7 +140,7 @@ const ofWorkspace = (id: number, now: number): ReadonlyArray<Call> => {
     call("workspaces.listContacts", id, everything),
     call("workspaces.callbackSalt", id),
     call("numbers.list", id),
-    call("numbers.connections", id, now, sendCap, 100),
+    call("numbers.connections", id, now, dailyLimit, 100),
     call("webhooks.list", { workspaceId, mode: null }, true),
     call("webhooks.callbackAttempts", id, everything),
     call(
@@ -212,7 +212,7 @@ const lastCalls = (side: Side, now: number): ReadonlyArray<Call> => {
     ),
     ...claims.map(({ claim }) => call("messages.claimKey", { ...claim, token: "last" }, now)),
     call("media.leftovers", { reservedBefore: now, limit: 1000 }),
-    call("queue.claim", { ...all, sendCap, turn: 16, dueSince: null }),
+    call("queue.claim", { ...all, dailyLimit, turn: 16, dueSince: null }),
     call("numbers.claimLinkings", { ...all, now }),
     call("numberChecks.claim", { ...all, chunk: 50 }),
     call("webhooks.claimDeliveries", { ...all, perTarget: 1000, callbacks: all }),

@@ -262,7 +262,7 @@ export const ofCampaigns: Methods<"campaigns"> = {
     input: (c) => [someToAppend(c)],
     learn: ({ _tag }, [{ after, id, isLast, rows, upload }], c) => {
       const before = c.recordWith<KnownCampaign & { id: number }>("campaign", id)
-      if (_tag === "Broken" || before === undefined) return
+      if (_tag === "Conflict" || before === undefined) return
       const count = after + rows.length
       const { revision } = before
       learn(c, {

@@ -80,7 +80,7 @@ const aNewMessage = (
 })
 
 /** The same for all: a store may remember until when a number is full. */
-const quotaLimit = { messages: 6, windowMillis: day }
+const dailyLimit = { messages: 6, windowMillis: day }
 
 export const anAcceptance = (
   c: Chooser,
@@ -102,7 +102,7 @@ export const anAcceptance = (
       aNewMessage(c, number, { mode, sendAt, expiresAt }),
     ),
     allowance: isLive ? count : 0,
-    quota: isLive ? { plannedAt, count, limit: quotaLimit } : null,
+    quota: isLive ? { plannedAt, count, limit: dailyLimit } : null,
     idempotency,
   }
 }
@@ -146,7 +146,7 @@ const anAftermath = (c: Chooser): LaneUpdate => ({
   ...unchangedLane,
   notBefore: c.maybe(() => c.later()),
   breaker: c.maybe(() => ({
-    strikes: { refusals: c.below(4), pauses: c.below(2) },
+    failures: { refusals: c.below(4), pauses: c.below(2) },
     pause: c.maybe(() => ({ until: c.later(), reason: c.one(["restricted", "banned"]) })),
     ...(c.once(5) ? {} : { events: someEvents(c) }),
   })),
@@ -160,8 +160,8 @@ const aSettlement = (c: Chooser, claimed: ClaimedMessage): ReadonlyArray<Settlem
     return change === undefined ? [] : [{ _tag: "Ended", ...shared, change }]
   }
   const unfinished = c.one([null, "postponed", "interrupted", "not_connected", "no_room"])
-  const noRoom = unfinished === "no_room" ? { until: c.later(), inARow: 1 } : null
-  return [{ _tag: "Again", ...shared, noRoom, messageId: claimed.message.id, unfinished }]
+  const diskRest = unfinished === "no_room" ? { until: c.later(), inARow: 1 } : null
+  return [{ _tag: "Again", ...shared, diskRest, messageId: claimed.message.id, unfinished }]
 }
 
 /** What a settlement put in flight, as if it had been claimed alone. */
@@ -245,7 +245,7 @@ export const ofMessages: Methods<"messages"> = {
             planned: {
               plannedAt: c.now + c.one([0, hour, day]),
               count: 1 + c.below(2),
-              limit: quotaLimit,
+              limit: dailyLimit,
             },
           })),
           idempotency: c.claim(),
@@ -436,7 +436,7 @@ export const ofQueue: Methods<"queue"> = {
   claim: {
     weight: 12,
     input: (c) => {
-      const query = { ...c.whole(), owned: c.owned(), sendCap: aCap(c), turn: c.one([1, 2, 16]) }
+      const query = { ...c.whole(), owned: c.owned(), dailyLimit: aCap(c), turn: c.one([1, 2, 16]) }
       return [{ ...query, dueSince: c.once(4) ? query.now - c.below(3) * minute : null }]
     },
     learn: (claimed, _, c) => {

@@ -206,7 +206,7 @@ export const ofReminders: Methods<"reminders"> = {
     input: (c) => [...ofReminder(c)],
     learn: (reminder, _, c) => learnReminder(c, reminder),
   },
-  toRun: { kind: "reminder", input: (c) => [...ofReminder(c)] },
+  loadForRun: { kind: "reminder", input: (c) => [...ofReminder(c)] },
   // Its text says to ignore the first two, and no answer shows the third.
   created: {
     kind: "reminder",
@@ -252,7 +252,7 @@ export const ofReminders: Methods<"reminders"> = {
       if (outcome._tag === "Accepted") learnMessages(c, acceptance, outcome.ids)
     },
   },
-  pass: {
+  advanceWithoutMessage: {
     input: (c) => [
       aRun(c),
       c.one([
