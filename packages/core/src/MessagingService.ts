@@ -11,6 +11,7 @@ import { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 import { refuse } from "./model/Refusal.ts"
 import type { Failure } from "./model/Refusal.ts"
 import { EventFeed, EventSignal } from "./service/EventFeed.ts"
+import { Chats } from "./service/Chats.ts"
 import { Conversations } from "./service/Conversations.ts"
 import { WorkspaceChangeFeed } from "./service/ChangeFeed.ts"
 import { Admission, Keys } from "./service/Keys.ts"
@@ -138,6 +139,7 @@ export const layerServices = Layer.mergeAll(
   BrowserSessions.layer,
   PortalLinks.layer,
   MessageOperations.layer,
+  Chats.layer,
   Conversations.layer,
   Keys.layer,
   NumberOperations.layer,

@@ -7,6 +7,7 @@
 export { Ids, fromIndexes, parseId, requestId } from "./model/Ids.ts"
 export type {
   CampaignId,
+  ChatId,
   ContactId,
   EventId,
   KeyId,
@@ -16,6 +17,7 @@ export type {
   NumberCheckId,
   NumberEventIds,
   NumberId,
+  ReceivedMessageId,
   ReminderId,
   SignInLinkId,
   TransportId,
@@ -133,7 +135,9 @@ export {
   conversationEventTypes,
   eventTypes,
   isConversationEvent,
+  isReceivedEvent,
   numberEventTypes,
+  receivedEventTypes,
   tickEvents,
   webhookEventTypes,
 } from "./model/Event.ts"
@@ -143,6 +147,7 @@ export type {
   MessageEvent,
   MessageEventType,
   NumberEventType,
+  ReceivedEventType,
   ServiceEvent,
   TickEventType,
 } from "./model/Event.ts"
@@ -154,8 +159,23 @@ export type {
   SetConversations,
 } from "./model/Conversation.ts"
 export { Conversations } from "./service/Conversations.ts"
+export { Chats, ChatsQuery, ReceivedQuery } from "./service/Chats.ts"
+export type { ListChats, ListReceived } from "./service/Chats.ts"
+export {
+  isKept,
+  mergedPerson,
+  newReceived,
+  numberAsPerson,
+  personAddresses,
+  receivedEvent,
+  receivedJson,
+  receivedKinds,
+  receivedMarks,
+  unknownPerson,
+} from "./model/Received.ts"
+export type * from "./model/Received.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
-export type { ChatStore, StoredConversations } from "./store/ChatStore.ts"
+export type * from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,
   Message,
@@ -639,23 +659,7 @@ export {
   runRefusalMessage,
 } from "./model/Reminder.ts"
 export { nextCheckAt } from "./store/CampaignStore.ts"
-export type {
-  CampaignFigures,
-  CampaignInsertion,
-  CampaignCheck,
-  CampaignMove,
-  CampaignNumber,
-  CampaignScope,
-  CampaignStore,
-  CampaignTake,
-  CampaignTaken,
-  NextCheck,
-  CountedCampaign,
-  RowFilter,
-  RowPageQuery,
-  RowsAppended,
-  RowsToAppend,
-} from "./store/CampaignStore.ts"
+export type * from "./store/CampaignStore.ts"
 export {
   campaignReference,
   campaignStates,
@@ -836,26 +840,7 @@ export {
   WhatsAppTransport,
   outcomeOnceExpired,
 } from "./store/Transport.ts"
-export type {
-  ClosedReason,
-  LiveConnection,
-  LiveNumber,
-  LiveStatus,
-  LinkingEvent,
-  LinkingRequest,
-  AfterSecret,
-  TelegramLoginPort,
-  TelegramLoginRequest,
-  TelegramLoginState,
-  TelegramLoginView,
-  OutgoingMedia,
-  OutgoingMessage,
-  PhonesOutcome,
-  SendOutcome,
-  TakeEvent,
-  Transport,
-  TransportEvent,
-} from "./store/Transport.ts"
+export type * from "./store/Transport.ts"
 export { makeSessionAccess, retryUntilStoreAnswers } from "./service/SessionAccess.ts"
 export type { SessionAccess } from "./service/SessionAccess.ts"
 export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"

@@ -1,21 +1,454 @@
 /** `ChatStore` in memory. */
-import { pausedUntil } from "@messaging-service/core"
-import type { ChatStore, ConversationSettings } from "@messaging-service/core"
+import {
+  dayMillis,
+  getPage,
+  isKept,
+  mergedPerson,
+  numberAsPerson,
+  pausedUntil,
+  personAddresses,
+  receivedEvent,
+  receivedMarks,
+  unknownPerson,
+} from "@messaging-service/core"
+import type {
+  CallerScope,
+  Chat,
+  ChatId,
+  ChatStore,
+  Incoming,
+  NewReceived,
+  Person,
+  ReceivedErasure,
+  ReceivedMessage,
+  ReceivedMessageId,
+  ReceivedOutcome,
+  TransportId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { newestFirst, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import { findWorkspace } from "./tables.ts"
-import type { Tables } from "./tables.ts"
+import { announce } from "./serviceStores.ts"
+import { findLane, findWorkspace, transportKey } from "./tables.ts"
+import type { ChatRow, Lane, PersonRow, ReceivedRow, Tables, WorkspaceRow } from "./tables.ts"
+import { eraseEvent, fanOut } from "./webhooks.ts"
 
-/** Nothing is received yet. */
-const withStored = (settings: ConversationSettings) => ({
-  ...settings,
-  stored: { messages: 0, bytes: 0, oldestAt: null },
+const withStored = (owner: WorkspaceRow) => {
+  const settings = owner.conversations
+  if (settings === null) return null
+  const stored = owner.received.filter((row) => isReadable(row))
+  return {
+    ...settings,
+    stored: {
+      messages: stored.length,
+      bytes: 0,
+      oldestAt: stored[0]?.message.receivedAt ?? null,
+    },
+  }
+}
+
+// People and chats
+
+const addressesMeet = (one: Person, other: Person): boolean =>
+  personAddresses.some((name) => one[name] !== null && one[name] === other[name])
+
+/** The chat goes on in the other one. */
+const mergeChat = (from: ChatRow, into: ChatRow): void => {
+  const owner = into.lane.workspace
+  for (const row of owner.received) if (row.chat === from) row.chat = into
+  for (const other of owner.chats) {
+    if (other === from || other.chat.mergedInto === from.chat.id) {
+      other.chat = { ...other.chat, mergedInto: into.chat.id, unread: 0 }
+    }
+  }
+  const [a, b] = [into.chat, from.chat]
+  into.chat = {
+    ...a,
+    activity: Math.max(a.activity, b.activity),
+    lastReceivedAt: Math.max(a.lastReceivedAt ?? 0, b.lastReceivedAt ?? 0) || null,
+    lastSentAt: Math.max(a.lastSentAt ?? 0, b.lastSentAt ?? 0) || null,
+    unread: a.unread + b.unread,
+  }
+}
+
+const isOpen = ({ chat, removed }: ChatRow): boolean => !removed && chat.mergedInto === null
+
+/** Both are one person: of its chats the older one goes on. */
+const mergePerson = (lane: Lane, from: PersonRow, into: PersonRow): void => {
+  const owner = lane.workspace
+  into.known = mergedPerson(from.known, into.known)
+  lane.people.delete(from)
+  for (const row of lane.received) if (row.author === from) row.author = into
+  for (const chat of owner.chats) if (chat.person === from) chat.person = into
+  for (const mode of ["live", "test"] as const) {
+    const [first, ...others] = owner.chats.filter(
+      (chat) => chat.person === into && chat.mode === mode && isOpen(chat),
+    )
+    if (first !== undefined) for (const other of others) mergeChat(other, first)
+  }
+}
+
+const findPerson = (lane: Lane, told: Person): PersonRow => {
+  const matches = [...lane.people].filter(({ known }) => addressesMeet(known, told))
+  const [first, ...others] = matches
+  if (first === undefined) {
+    const row = { known: told }
+    lane.people.add(row)
+    return row
+  }
+  for (const other of others) mergePerson(lane, other, first)
+  first.known = mergedPerson(first.known, told)
+  return first
+}
+
+const findChat = (
+  tables: Tables,
+  lane: Lane,
+  { group, mode }: Incoming,
+  person: PersonRow | null,
+): ChatRow => {
+  const owner = lane.workspace
+  const found = owner.chats.find(
+    (row) =>
+      row.lane === lane &&
+      row.mode === mode &&
+      isOpen(row) &&
+      (group === null ? row.person === person : row.group === group.remoteId),
+  )
+  if (found !== undefined) return found
+  const row = tables.chats.insert((id): ChatRow => ({
+    chat: {
+      ...unknownPerson,
+      id,
+      numberId: lane.number.id,
+      type: group === null ? "person" : "group",
+      activity: 0,
+      lastReceivedAt: null,
+      lastSentAt: null,
+      unread: 0,
+      readUpTo: null,
+      mergedInto: null,
+    },
+    lane,
+    mode,
+    person: group === null ? person : null,
+    group: group?.remoteId ?? null,
+    removed: false,
+  }))
+  owner.chats.push(row)
+  return row
+}
+
+/** As read: with what is known of the person by now. */
+const toChat = ({ chat, person }: ChatRow): Chat => ({ ...chat, ...person?.known })
+
+// Messages
+
+/** As read: with what is known of its author by now. */
+const toReceived = ({ author, chat, lane, message }: ReceivedRow): ReceivedMessage => {
+  const { id, phone, platform } = lane.number
+  const { name, type } = toChat(chat)
+  const from = message.fromMe ? numberAsPerson(lane.number) : (author?.known ?? unknownPerson)
+  return {
+    ...message,
+    number: { id, phone, platform },
+    chat: { id: chat.chat.id, type, name },
+    from,
+  }
+}
+
+/** What it quotes, where that is known here. */
+const replyTo = (
+  tables: Tables,
+  lane: Lane,
+  chat: ChatRow,
+  quote: Incoming["quote"],
+): ReceivedMessage["replyTo"] => {
+  if (quote === null) return null
+  const { remoteId, text } = quote
+  const quoted = lane.received.find((row) => row.chat === chat && row.remoteId === remoteId)
+  const sent =
+    remoteId === null
+      ? undefined
+      : tables.messagesByTransportId.get(transportKey(lane.number.id, remoteId as TransportId))
+  return {
+    receivedMessageId: quoted?.message.id ?? null,
+    messageId: sent?.message.id ?? null,
+    text,
+  }
+}
+
+const store = (
+  tables: Tables,
+  lane: Lane,
+  { eventId, incoming }: NewReceived,
+  now: number,
+): ReceivedOutcome => {
+  const owner = lane.workspace
+  const { content, file, fromMe, group, kind, mode, quote, remoteId, sentAt, text } = incoming
+  const person = incoming.person && findPerson(lane, incoming.person)
+  const marks = receivedMarks(incoming, person?.known ?? null)
+  const before = marks
+    .map((mark) => lane.receivedMarks.get(mark))
+    .find((mark) => mark !== undefined)
+  const mark = before ?? { id: ++tables.lastReceivedId as ReceivedMessageId, erasedAt: null }
+  for (const one of marks) if (!lane.receivedMarks.has(one)) lane.receivedMarks.set(one, mark)
+  if (before !== undefined) return { id: before.id, isNew: false }
+  const chat = findChat(tables, lane, incoming, person)
+  const message = {
+    id: mark.id,
+    workspaceId: owner.workspace.id,
+    mode,
+    sequence: ++lane.receivedSequence,
+    fromMe,
+    kind,
+    text,
+    content,
+    file,
+    replyTo: replyTo(tables, lane, chat, quote),
+    sentAt,
+    receivedAt: now,
+    editedAt: null,
+    revokedAt: null,
+  }
+  chat.chat = {
+    ...chat.chat,
+    name: group?.name ?? chat.chat.name,
+    activity: ++tables.lastChatActivity,
+    lastReceivedAt: now,
+    unread: chat.chat.unread + (fromMe ? 0 : 1),
+  }
+  const author = fromMe ? null : person
+  const unannounced = { message, lane, chat, author, remoteId, eventPosition: 0 }
+  const event = receivedEvent(eventId, toReceived(unannounced))
+  const row: ReceivedRow = { ...unannounced, eventPosition: announce(tables, event) }
+  fanOut(tables, owner, event)
+  owner.received.push(row)
+  lane.received.push(row)
+  tables.received.set(mark.id, row)
+  return { id: mark.id, isNew: true }
+}
+
+/** Stores what was written to a number; see `ChatStore.receive`. */
+export const receive = (
+  tables: Tables,
+  lane: Lane | undefined,
+  received: ReadonlyArray<NewReceived>,
+  now: number,
+): ReadonlyArray<ReceivedOutcome> =>
+  received.map((one) => {
+    const settings = lane?.workspace.conversations ?? null
+    if (lane === undefined || settings === null || !isKept(one.incoming, settings)) {
+      return { id: null, isNew: false }
+    }
+    return store(tables, lane, one, now)
+  })
+
+// Reading
+
+/** What was received before conversations were turned on again is erased soon. */
+const isReadable = ({ chat, lane, message }: ReceivedRow): boolean => {
+  const { conversations } = lane.workspace
+  return (
+    conversations !== null &&
+    message.receivedAt >= conversations.since &&
+    !lane.removed &&
+    !chat.removed
+  )
+}
+
+const isOf = (
+  { mode, restriction, workspaceId }: CallerScope,
+  lane: Lane,
+  ofMode: CallerScope["mode"],
+): boolean =>
+  lane.number.workspaceId === workspaceId &&
+  ofMode === mode &&
+  (restriction === null || restriction.includes(lane.number.id))
+
+const findReceived = (
+  tables: Tables,
+  scope: CallerScope,
+  id: ReceivedMessageId,
+): ReceivedRow | null => {
+  const row = tables.received.get(id)
+  return row !== undefined && isReadable(row) && isOf(scope, row.lane, row.message.mode)
+    ? row
+    : null
+}
+
+const isReadableChat = ({ lane, removed }: ChatRow): boolean =>
+  lane.workspace.conversations !== null && !lane.removed && !removed
+
+const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
+  const row = tables.chats.get(id)
+  return row !== undefined && isReadableChat(row) && isOf(scope, row.lane, row.mode) ? row : null
+}
+
+/** The chat that goes on. */
+const current = (tables: Tables, row: ChatRow): ChatRow =>
+  row.chat.mergedInto === null ? row : (tables.chats.get(row.chat.mergedInto) ?? row)
+
+type ReadSteps = Pick<
+  Steps<ChatStore>,
+  "listReceived" | "receivedAfter" | "getReceived" | "listChats" | "getChat"
+>
+
+const readSteps = (tables: Tables): ReadSteps => ({
+  listReceived: (scope, { chatId, kind, numberId, since, until }, page) => {
+    const named = chatId === null ? null : (tables.chats.get(chatId) ?? undefined)
+    const chat = named && current(tables, named)
+    const rows = findWorkspace(tables, scope.workspaceId)?.received ?? []
+    const isListed = (row: ReceivedRow): boolean =>
+      isReadable(row) &&
+      isOf(scope, row.lane, row.message.mode) &&
+      (numberId === null || row.lane.number.id === numberId) &&
+      (chat === null || row.chat === chat) &&
+      (kind === null || row.message.kind === kind) &&
+      (since === null || row.message.receivedAt >= since) &&
+      (until === null || row.message.receivedAt < until)
+    return newestFirst(rows, page, (row) => ({ id: row.message.id, row }), isListed).pipe(
+      Effect.map(({ items, next }) => ({ items: items.map(({ row }) => toReceived(row)), next })),
+    )
+  },
+
+  receivedAfter: (scope, numberId, after, kind, limit) => {
+    const rows = findLane(tables, numberId)?.received ?? []
+    const start = turningPoint(rows, ({ message }) => message.sequence <= after)
+    const found: Array<ReceivedMessage> = []
+    for (let index = start; index < rows.length && found.length < limit; index++) {
+      const row = rows[index]
+      if (row === undefined || !isReadable(row) || !isOf(scope, row.lane, row.message.mode))
+        continue
+      if (kind === null || row.message.kind === kind) found.push(toReceived(row))
+    }
+    return found
+  },
+
+  getReceived: (scope, id) => {
+    const row = findReceived(tables, scope, id)
+    return row && toReceived(row)
+  },
+
+  listChats: (scope, { numberId, phone, unread }, { before, limit }) => {
+    const rows = (findWorkspace(tables, scope.workspaceId)?.chats ?? [])
+      .filter(
+        (row) =>
+          isReadableChat(row) &&
+          isOpen(row) &&
+          isOf(scope, row.lane, row.mode) &&
+          (before === null || row.chat.activity < before) &&
+          (numberId === null || row.lane.number.id === numberId) &&
+          (phone === null || row.person?.known.phone === phone) &&
+          (unread === null || row.chat.unread > 0 === unread),
+      )
+      .toSorted((a, b) => b.chat.activity - a.chat.activity)
+      .slice(0, limit + 1)
+      .map((row) => ({ id: row.chat.activity, row }))
+    const { items, next } = getPage(rows, limit)
+    return { items: items.map(({ row }) => toChat(row)), next }
+  },
+
+  getChat: (scope, id) => {
+    const row = chatIn(tables, scope, id)
+    return row && toChat(row)
+  },
 })
 
+// Erasing
+
+const erasedAtOnce = 1000
+
+const removeFrom = <Row>(rows: Array<Row>, at: number, row: Row): void => {
+  if (rows[at] === row) rows.splice(at, 1)
+}
+
+const eraseRow = (tables: Tables, row: ReceivedRow, now: number): void => {
+  const { chat, lane, message } = row
+  const owner = lane.workspace
+  const { id, sequence } = message
+  removeFrom(
+    owner.received,
+    turningPoint(owner.received, (one) => one.message.id < id),
+    row,
+  )
+  const isLower = (one: ReceivedRow): boolean => one.message.sequence < sequence
+  removeFrom(lane.received, turningPoint(lane.received, isLower), row)
+  tables.received.delete(id)
+  if (!message.fromMe) chat.chat = { ...chat.chat, unread: Math.max(0, chat.chat.unread - 1) }
+  for (const mark of lane.receivedMarks.values()) if (mark.id === id) mark.erasedAt = now
+  const index = row.eventPosition - tables.outboxDropped - 1
+  const event = tables.outbox[index]
+  if (event === null || event === undefined) return
+  tables.outbox[index] = null
+  eraseEvent(tables, owner, event.eventId)
+}
+
+/** The first rows of a workspace that are to go. */
+const doomed = (
+  owner: WorkspaceRow,
+  { most, now }: ReceivedErasure,
+): ReadonlyArray<ReceivedRow> => {
+  const { conversations, received, workspace } = owner
+  if (workspace.deletedAt !== null || conversations === null) return received
+  const before = Math.max(conversations.since, now - conversations.retentionDays * dayMillis)
+  const tooMany = Math.max(0, received.length - most)
+  return received.filter(
+    (row, index) => index < tooMany || row.message.receivedAt < before || !isReadable(row),
+  )
+}
+
+/** Chats without messages go, and people without both. */
+const eraseEmptied = (
+  tables: Tables,
+  owner: WorkspaceRow,
+  { mostChats }: ReceivedErasure,
+): void => {
+  const open = owner.chats.filter(isOpen).toSorted((a, b) => a.chat.activity - b.chat.activity)
+  for (const row of open.slice(0, Math.max(0, open.length - mostChats))) row.removed = true
+  const used = new Set(owner.received.map(({ chat }) => chat))
+  const remaining = owner.chats.filter((row) => used.has(current(tables, row)))
+  for (const row of owner.chats) if (!remaining.includes(row)) tables.chats.erase(row.chat.id)
+  owner.chats.splice(0, owner.chats.length, ...remaining)
+  const known = new Set<PersonRow | null>(owner.chats.map(({ person }) => person))
+  for (const { author } of owner.received) known.add(author)
+  for (const { people } of owner.lanes) {
+    for (const person of people) if (!known.has(person)) people.delete(person)
+  }
+}
+
+const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
+  let left = erasedAtOnce
+  for (const owner of tables.workspaces.rows) {
+    if (erasure.workspaceId !== null && owner.workspace.id !== erasure.workspaceId) continue
+    for (const row of doomed(owner, erasure).slice(0, left)) {
+      eraseRow(tables, row, erasure.now)
+      left--
+    }
+    if (left === 0) return true
+    eraseEmptied(tables, owner, erasure)
+    for (const { receivedMarks: marks } of owner.lanes) {
+      for (const [text, { erasedAt }] of marks) {
+        if (erasedAt !== null && erasedAt < erasure.marksBefore) marks.delete(text)
+      }
+    }
+  }
+  return false
+}
+
 export const chatStore = (tables: Tables): Steps<ChatStore> => ({
+  ...readSteps(tables),
+
   conversations: (workspaceId) => {
-    const settings = findWorkspace(tables, workspaceId)?.conversations ?? null
-    return settings && withStored(settings)
+    const owner = findWorkspace(tables, workspaceId)
+    return owner === undefined ? null : withStored(owner)
   },
+
+  anyConversations: Effect.sync(() =>
+    tables.workspaces.rows.some(
+      ({ conversations, workspace }) => conversations !== null && workspace.deletedAt === null,
+    ),
+  ),
 
   putConversations: (workspaceId, settings) => {
     const owner = findWorkspace(tables, workspaceId)
@@ -27,7 +460,7 @@ export const chatStore = (tables: Tables): Steps<ChatStore> => ({
       }
     }
     owner.conversations = { ...settings, since: owner.conversations?.since ?? settings.since }
-    return withStored(owner.conversations)
+    return withStored(owner)
   },
 
   deleteConversations: (workspaceId) => {
@@ -36,4 +469,31 @@ export const chatStore = (tables: Tables): Steps<ChatStore> => ({
     owner.conversations = null
     return true
   },
+
+  receive: (numberId, received, now) => receive(tables, findLane(tables, numberId), received, now),
+
+  isReceived: (numberId, incoming) => {
+    const lane = findLane(tables, numberId)
+    if (lane === undefined) return false
+    const told = incoming.person
+    const known = [...lane.people].filter((row) => told !== null && addressesMeet(row.known, told))
+    const people = [told, ...known.map((row) => row.known)]
+    return people.some((person) =>
+      receivedMarks(incoming, person).some((mark) => lane.receivedMarks.has(mark)),
+    )
+  },
+
+  deleteReceived: (scope, id, now) => {
+    const row = findReceived(tables, scope, id)
+    if (row !== null) eraseRow(tables, row, now)
+    return row !== null
+  },
+
+  deleteChat: (scope, id) => {
+    const row = chatIn(tables, scope, id)
+    if (row !== null) current(tables, row).removed = true
+    return row !== null
+  },
+
+  eraseReceived: (erasure) => eraseSome(tables, erasure),
 })

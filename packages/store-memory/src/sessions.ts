@@ -11,6 +11,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Steps } from "./collections.ts"
+import { receive } from "./chats.ts"
 import { endOwnPauses, setStatus } from "./lanes.ts"
 import { isAnothers } from "./numbers.ts"
 import { findLane } from "./tables.ts"
@@ -75,8 +76,9 @@ const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | 
 const writeSteps = (
   tables: Tables,
 ): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "markLeaving" | "wipe"> => ({
-  write: (numberId, credentials, keys, now, fence) =>
+  write: (numberId, credentials, keys, now, fence, received = []) =>
     unlessTaken(tables, fence, () => {
+      receive(tables, findLane(tables, numberId), received, now)
       if (findLane(tables, numberId) === undefined) return
       const known = tables.sessions.get(numberId)
       // A device cannot come back with keys but no credentials.

@@ -9,6 +9,8 @@ import type {
   ClaimOutcome,
   ConnectionFacts,
   ConversationSettings,
+  Chat,
+  ChatId,
   Contact,
   ContactId,
   DeliveryAttempt,
@@ -41,6 +43,9 @@ import type {
   OutboxEvent,
   StoredSubscription,
   ProcessReport,
+  Person,
+  ReceivedMessage,
+  ReceivedMessageId,
   Reminder,
   ReminderContent,
   ReminderId,
@@ -97,6 +102,10 @@ export interface WorkspaceRow {
   readonly campaigns: Array<CampaignEntry>
   /** Null while they are off. */
   conversations: ConversationSettings | null
+  /** Of both modes, oldest first, without erased ones. */
+  readonly received: Array<ReceivedRow>
+  /** Of both modes, oldest first, merged and removed ones included. */
+  readonly chats: Array<ChatRow>
 }
 
 export interface CampaignEntry {
@@ -133,6 +142,33 @@ export interface RowEntry {
   takenOnAt: number | null
   /** Of its message, once that was erased. */
   lastStatus: RowStatus | null
+}
+
+/** A person as a number knows it. */
+export interface PersonRow {
+  known: Person
+}
+
+export interface ChatRow {
+  chat: Chat
+  readonly lane: Lane
+  readonly mode: Mode
+  /** Null for a group. */
+  person: PersonRow | null
+  /** Null for a person. */
+  readonly group: string | null
+  removed: boolean
+}
+
+export interface ReceivedRow {
+  readonly message: Omit<ReceivedMessage, "number" | "chat" | "from">
+  readonly lane: Lane
+  chat: ChatRow
+  /** Null for what the number's owner wrote. */
+  author: PersonRow | null
+  readonly remoteId: string
+  /** The position of its event in the outbox. */
+  readonly eventPosition: number
 }
 
 export interface ReminderRow {
@@ -189,6 +225,14 @@ export interface MessageRow {
 export interface Lane extends InAgenda {
   number: SendingNumber
   proxy: SealedProxy | null
+  /** That of the latest received message. */
+  receivedSequence: number
+  /** By their sequence, without erased ones. */
+  readonly received: Array<ReceivedRow>
+  /** Whom it knows, the first known first. */
+  readonly people: Set<PersonRow>
+  /** What tells its received messages apart, with when one was erased; null while it is stored. */
+  readonly receivedMarks: Map<string, { readonly id: ReceivedMessageId; erasedAt: number | null }>
   /** Whether the latest event of its pauses told of a begin. */
   isPauseReported: boolean
   /** Since when the number has its status, and why; null when it never had another one. */
@@ -520,6 +564,11 @@ export class Tables {
   lastRunId = 0
   readonly campaigns = new Table<CampaignId, CampaignEntry>()
   lastCampaignTurn = 0
+  readonly chats = new ErasableTable<ChatId, ChatRow>()
+  /** Oldest first, without those that were erased. */
+  readonly received = new Map<ReceivedMessageId, ReceivedRow>()
+  lastReceivedId = 0
+  lastChatActivity = 0
   /** Runs after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()
   readonly secrets = new Map<string, string>()
@@ -546,6 +595,7 @@ export class Tables {
       this.endpoints,
       this.reminders,
       this.campaigns,
+      this.chats,
     ]) {
       table.moveOn(step, above)
     }
@@ -555,6 +605,9 @@ export class Tables {
     this.lastAttemptId = movedOn(this.lastAttemptId)
     this.lastRunId = movedOn(this.lastRunId)
     this.lastLinkId = movedOn(this.lastLinkId)
+    this.lastReceivedId = movedOn(this.lastReceivedId)
+    this.lastChatActivity = movedOn(this.lastChatActivity)
+    for (const lane of this.lanes.rows) lane.receivedSequence += step
   }
 }
 

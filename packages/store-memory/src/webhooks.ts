@@ -127,6 +127,17 @@ const dropAll = (tables: Tables, lane: DeliveryLane): void => {
   reschedule(tables, lane)
 }
 
+/** Ends pending deliveries of an event that is erased, and empties its body in the log. */
+export const eraseEvent = (tables: Tables, owner: WorkspaceRow, id: EventId): void => {
+  for (const row of owner.endpoints) {
+    for (const delivery of Array.from(row.pending)) if (delivery.event.id === id) drop(delivery)
+    reschedule(tables, row)
+    row.log = row.log.map((logged) =>
+      logged.event.id === id ? { ...logged, event: { ...logged.event, body: "" } } : logged,
+    )
+  }
+}
+
 const openEndpoint = (tables: Tables, owner: WorkspaceRow, input: NewWebhook): EndpointRow => {
   const row = tables.endpoints.insert((id: WebhookId): EndpointRow => ({
     ...emptyLane(input.workspaceId),

@@ -84,6 +84,8 @@ const insert = (tables: Tables, input: NewWorkspace, admits: Admits) =>
     reminders: [],
     campaigns: [],
     conversations: null,
+    received: [],
+    chats: [],
   }))
 
 export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({

@@ -322,7 +322,7 @@ export const Caller = {
     mode: trust.mode ?? "live",
     numberIds: trust.numberIds ?? null,
     workspace,
-    scopes: trust.scopes ?? scopes,
+    scopes: trust.scopes ?? allScopes,
     key: null,
   }),
 } as const
@@ -384,6 +384,12 @@ export const operations = {
   listNumberChecks: needs("contacts"),
   getNumberCheck: needs("contacts"),
   listNumberCheckResults: needs("contacts"),
+  listReceivedMessages: needs("chats:read"),
+  getReceivedMessage: needs("chats:read"),
+  deleteReceivedMessage: needs("chats:write"),
+  listChats: needs("chats:read"),
+  getChat: needs("chats:read"),
+  deleteChat: needs("chats:write"),
 } as const satisfies Readonly<Record<string, OperationRule>>
 
 export type OperationName = keyof typeof operations

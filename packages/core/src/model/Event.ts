@@ -2,7 +2,7 @@
  * Events: what the commit of a change writes for webhooks and listeners, with a frozen body, so that
  * every change is announced and every attempt is identical (contract: Events, Events of conversations).
  */
-import type { EventId, MessageId, WorkspaceId } from "./Ids.ts"
+import type { EventId, MessageId, ReceivedMessageId, WorkspaceId } from "./Ids.ts"
 import type { Mode } from "./Workspace.ts"
 
 /** What an endpoint that names no types receives, in the order of answers. */
@@ -30,11 +30,17 @@ export const numberEventTypes = [
 
 export type NumberEventType = (typeof numberEventTypes)[number]
 
+/** Of what people write; an endpoint needs `chats:read` for them. */
+export const receivedEventTypes = ["message.received", "message.echo"] as const
+
+export type ReceivedEventType = (typeof receivedEventTypes)[number]
+
 /** What an endpoint may name in addition to the four while conversations are on. */
 export const conversationEventTypes = [
   tickEvents.delivered,
   tickEvents.read,
   ...numberEventTypes,
+  ...receivedEventTypes,
 ] as const
 
 export type ConversationEventType = (typeof conversationEventTypes)[number]
@@ -44,6 +50,9 @@ export const eventTypes = [...webhookEventTypes, ...conversationEventTypes] as c
 
 export type EventType = (typeof eventTypes)[number]
 
+export const isReceivedEvent = (type: unknown): type is ReceivedEventType =>
+  (receivedEventTypes as ReadonlyArray<unknown>).includes(type)
+
 export const isConversationEvent = (type: unknown): type is ConversationEventType =>
   (conversationEventTypes as ReadonlyArray<unknown>).includes(type)
 
@@ -52,8 +61,10 @@ export interface ServiceEvent {
   readonly type: EventType
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
-  /** Null for the event of a number. */
+  /** Null for the event of a number or of a received message. */
   readonly messageId: MessageId | null
+  /** Of what somebody wrote: it goes with that message. */
+  readonly receivedMessageId?: ReceivedMessageId
   readonly createdAt: number
   /** The envelope's bytes, identical in every attempt (contract: Events). */
   readonly body: string

@@ -9,11 +9,13 @@ import type { Brand } from "effect"
 export type WorkspaceId = number & Brand.Brand<"WorkspaceId">
 export type KeyId = number & Brand.Brand<"KeyId">
 export type NumberId = number & Brand.Brand<"NumberId">
+export type ChatId = number & Brand.Brand<"ChatId">
 export type CampaignId = number & Brand.Brand<"CampaignId">
 export type ContactId = number & Brand.Brand<"ContactId">
 export type MessageId = number & Brand.Brand<"MessageId">
 export type MediaId = number & Brand.Brand<"MediaId">
 export type NumberCheckId = number & Brand.Brand<"NumberCheckId">
+export type ReceivedMessageId = number & Brand.Brand<"ReceivedMessageId">
 export type ReminderId = number & Brand.Brand<"ReminderId">
 export type SignInLinkId = number & Brand.Brand<"SignInLinkId">
 export type WebhookId = number & Brand.Brand<"WebhookId">

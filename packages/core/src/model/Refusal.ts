@@ -138,6 +138,9 @@ const entries = {
     details: ["status"],
     optionalDetails: ["sending"],
   }),
+  // Conversations
+  received_message_not_found: entry(404, "There is no such received message."),
+  chat_not_found: entry(422, "There is no such chat.", { pathStatus: 404 }),
   // Numbers
   plan_required: entry(403, "The plan does not include this."),
   number_limit_reached: entry(403, "The plan has no room for another number."),

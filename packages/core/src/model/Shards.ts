@@ -5,6 +5,7 @@
 import type { Brand, Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
 import type { NumberId, NumberEventIds } from "./Ids.ts"
+import type { NewReceived } from "./Received.ts"
 import type { ConnectionReason, NumberStatus, PauseReason, Platform } from "./SendingNumber.ts"
 
 /** Enough that ten workers differ by a few numbers in a hundred. */
@@ -278,7 +279,8 @@ export interface SessionStore {
   ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
   /**
    * Writes everything in one commit; null credentials stay unchanged. No key occurs twice.
-   * Unknown and removed numbers are ignored.
+   * Unknown and removed numbers are ignored. `received`, if any, is stored in that commit, as
+   * `ChatStore.receive` does.
    */
   write(
     numberId: NumberId,
@@ -286,6 +288,7 @@ export interface SessionStore {
     keys: ReadonlyArray<KeyChange>,
     now: number,
     fence: Fence,
+    received?: ReadonlyArray<NewReceived>,
   ): Effect.Effect<boolean, StoreUnavailable>
   /** As `write`, replacing the number's whole session. */
   replace(

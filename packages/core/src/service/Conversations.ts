@@ -8,6 +8,7 @@ import type { Failure } from "../model/Refusal.ts"
 import type { Role } from "../model/Workspace.ts"
 import type { StoredConversations } from "../store/ChatStore.ts"
 import { Store } from "../store/Store.ts"
+import { makeReceivedErasure } from "./Chats.ts"
 import { Workspaces } from "./Workspaces.ts"
 import type { WorkspaceCode } from "./Workspaces.ts"
 
@@ -34,7 +35,7 @@ export class Conversations extends Context.Service<
       workspaceId: WorkspaceId | undefined,
       command: SetConversations,
     ): Effect.Effect<StoredConversations, Failure<WorkspaceCode | "validation_failed">>
-    /** DELETE …/conversations: off at once. Fails with `conversations_not_enabled`. */
+    /** DELETE …/conversations: off at once, and what was received is erased. Fails with `conversations_not_enabled`. */
     remove(
       role: Role,
       workspaceId: WorkspaceId | undefined,
@@ -46,6 +47,7 @@ export class Conversations extends Context.Service<
     Effect.gen(function* make() {
       const { chats } = yield* Store
       const workspaces = yield* Workspaces
+      const erase = yield* makeReceivedErasure
       const off = refuse("conversations_not_enabled")
       return Conversations.of({
         get: Effect.fn("Conversations.get")(function* get(role, id) {
@@ -62,6 +64,7 @@ export class Conversations extends Context.Service<
         remove: Effect.fn("Conversations.remove")(function* remove(role, id) {
           const workspace = yield* workspaces.within(role, id, "conversations")
           if (!(yield* chats.deleteConversations(workspace.id))) return yield* off
+          yield* erase(workspace.id)
         }),
       })
     }),

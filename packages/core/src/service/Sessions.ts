@@ -17,6 +17,8 @@
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { Ids, numberEventIds } from "../model/Ids.ts"
+import { newReceived } from "../model/Received.ts"
+import type { Incoming } from "../model/Received.ts"
 import type { NumberId } from "../model/Ids.ts"
 import { Secrets } from "../model/Secrets.ts"
 import type { CannotOpen } from "../model/Secrets.ts"
@@ -29,6 +31,7 @@ import type {
   LoggedIn,
   Exchanged,
 } from "../model/Shards.ts"
+import type { ChatStore } from "../store/ChatStore.ts"
 import { Store } from "../store/Store.ts"
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
@@ -119,7 +122,18 @@ export class SessionVault extends Context.Service<
       type: string,
       ids: ReadonlyArray<string>,
     ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable | CannotOpen>
-    write(numberId: NumberId, credentials: string | null, keys: ReadonlyArray<KeyChange>): Written
+    /** `received`: what people wrote, stored in the commit of the keys that opened it, once. */
+    write(
+      numberId: NumberId,
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+      received?: ReadonlyArray<Incoming>,
+    ): Written
+    /** See `ChatStore`. */
+    isReceived(
+      numberId: NumberId,
+      incoming: Parameters<ChatStore["isReceived"]>[1],
+    ): Effect.Effect<boolean, StoreUnavailable>
     replace(numberId: NumberId, credentials: string, keys: ReadonlyArray<KeyChange>): Written
     /**
      * As in `SessionStore`, a wipe when the new credentials are null; returns whether they are now
@@ -140,7 +154,7 @@ export class SessionVault extends Context.Service<
   static readonly layer = Layer.effect(
     SessionVault,
     Effect.gen(function* make() {
-      const store = (yield* Store).sessions
+      const { chats, sessions: store } = yield* Store
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
       const vault: Vault = {
@@ -152,6 +166,7 @@ export class SessionVault extends Context.Service<
       }
       return SessionVault.of({
         list: store.list,
+        isReceived: chats.isReceived,
         credentials: Effect.fnUntraced(function* credentials(numberId) {
           const sealed = yield* behindWrites(vault, numberId, store.credentials(numberId))
           if (sealed === null) return null
@@ -166,7 +181,7 @@ export class SessionVault extends Context.Service<
           }
           return opened
         }),
-        write: (numberId, credentials, keys) =>
+        write: (numberId, credentials, keys, received = []) =>
           sequentially(vault, numberId, (fence, now) =>
             store.write(
               numberId,
@@ -174,6 +189,7 @@ export class SessionVault extends Context.Service<
               sealedKeys(vault, numberId, keys),
               now,
               fence,
+              newReceived(vault.ids, received, now),
             ),
           ),
         replace: (numberId, credentials, keys) =>

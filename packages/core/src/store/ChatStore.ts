@@ -1,7 +1,16 @@
-/** What the store keeps of conversations (contract: Conversations). */
+/** What the store keeps of conversations: settings, people, chats and what was received (contract: Conversations). */
 import type { Effect } from "effect"
+import type { CallerScope } from "../model/Auth.ts"
 import type { ConversationSettings, ReceivedStorage } from "../model/Conversation.ts"
-import type { WorkspaceId } from "../model/Ids.ts"
+import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
+import type { PageOf, PageQuery } from "../model/Page.ts"
+import type {
+  Chat,
+  Incoming,
+  NewReceived,
+  ReceivedKind,
+  ReceivedMessage,
+} from "../model/Received.ts"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 
 /** Settings with what is kept under them. */
@@ -9,11 +18,54 @@ export interface StoredConversations extends ConversationSettings {
   readonly stored: ReceivedStorage
 }
 
+/** What became of an incoming message. */
+export interface ReceivedOutcome {
+  /** Null where it is not kept: conversations are off, its group is not kept, or the number was removed. */
+  readonly id: ReceivedMessageId | null
+  /** False for a repeat. */
+  readonly isNew: boolean
+}
+
+/** Null fields leave out nothing. */
+export interface ReceivedFilter {
+  readonly numberId: NumberId | null
+  /** That of a merged chat finds the messages of the one that goes on. */
+  readonly chatId: ChatId | null
+  readonly kind: ReceivedKind | null
+  /** By `receivedAt`. */
+  readonly since: number | null
+  /** Exclusive. */
+  readonly until: number | null
+}
+
+/** Null fields leave out nothing. */
+export interface ChatFilter {
+  readonly numberId: NumberId | null
+  /** E.164 with a leading +. */
+  readonly phone: string | null
+  readonly unread: boolean | null
+}
+
+/** What is erased of a workspace's conversations in a round. */
+export interface ReceivedErasure {
+  /** Of this workspace alone; null: of all. */
+  readonly workspaceId: WorkspaceId | null
+  readonly now: number
+  /** Messages that a workspace keeps; the oldest beyond them go. */
+  readonly most: number
+  /** Chats that a workspace keeps; those without activity for longest go. */
+  readonly mostChats: number
+  /** Marks of messages that were erased before it go too. */
+  readonly marksBefore: number
+}
+
 export interface ChatStore {
   /** Null while they are off, and for an unknown or deleted workspace. */
   conversations(
     workspaceId: WorkspaceId,
   ): Effect.Effect<StoredConversations | null, StoreUnavailable>
+  /** Whether any workspace has them. */
+  readonly anyConversations: Effect.Effect<boolean, StoreUnavailable>
   /**
    * Turns conversations on, or replaces their settings; `since` stays while they are on. Every change
    * that commits later announces itself. Null when the workspace is unknown or deleted.
@@ -22,6 +74,73 @@ export interface ChatStore {
     workspaceId: WorkspaceId,
     settings: ConversationSettings,
   ): Effect.Effect<StoredConversations | null, StoreUnavailable>
-  /** Turns them off; false when they are off. */
+  /**
+   * Turns them off; false when they are off. From then on nothing that was received is read;
+   * `eraseReceived` erases it.
+   */
   deleteConversations(workspaceId: WorkspaceId): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Stores what was written to a number, in that order, where its workspace has conversations and
+   * keeps it (`isKept`). One commit: people and chats, found by any address (`personAddresses`) and
+   * merged where a message tells that two of the number's are one; the message with the number's
+   * next `sequence`; its event (`receivedEvent`) and deliveries; the marks that drop its repeats
+   * (`receivedMarks`). Of two people, or two chats, the lower id stays. One outcome for each, in their order.
+   */
+  receive(
+    numberId: NumberId,
+    received: ReadonlyArray<NewReceived>,
+    now: number,
+  ): Effect.Effect<ReadonlyArray<ReceivedOutcome>, StoreUnavailable>
+  /** Whether `receive` would take it for a repeat, erased ones included. */
+  isReceived(
+    numberId: NumberId,
+    incoming: Pick<Incoming, "fromMe" | "group" | "mode" | "person" | "remoteId">,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** Newest first; of numbers and modes of the scope. Erased ones are left out. */
+  listReceived(
+    scope: CallerScope,
+    filter: ReceivedFilter,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<ReceivedMessage>, StoreUnavailable>
+  /** Those of the number with a higher `sequence`, lowest first. None appears later below one that was listed. */
+  receivedAfter(
+    scope: CallerScope,
+    numberId: NumberId,
+    after: number,
+    kind: ReceivedKind | null,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<ReceivedMessage>, StoreUnavailable>
+  getReceived(
+    scope: CallerScope,
+    id: ReceivedMessageId,
+  ): Effect.Effect<ReceivedMessage | null, StoreUnavailable>
+  /**
+   * Erases text, content, file, quote, remote id, and its events with their pending deliveries;
+   * `sequence` and marks stay. False when unknown or erased before.
+   */
+  deleteReceived(
+    scope: CallerScope,
+    id: ReceivedMessageId,
+    now: number,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** The latest activity first; pages continue from an `activity`. Merged and removed ones are left out. */
+  listChats(
+    scope: CallerScope,
+    filter: ChatFilter,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<Chat>, StoreUnavailable>
+  /** A merged one names where it goes on. */
+  getChat(scope: CallerScope, id: ChatId): Effect.Effect<Chat | null, StoreUnavailable>
+  /**
+   * From now on it is unknown, and so is what was received in it; `eraseReceived` erases that. What
+   * comes later begins another chat. False when unknown or removed before.
+   */
+  deleteChat(scope: CallerScope, id: ChatId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Erases some of what is to go, as `deleteReceived` does: of workspaces whose conversations are off
+   * or were turned on since, of deleted workspaces and removed numbers, of removed chats, what is
+   * older than its workspace's `retentionDays`, and the oldest beyond `most`; then chats without
+   * messages and people without chats and messages. True while there may be more.
+   */
+  eraseReceived(erasure: ReceivedErasure): Effect.Effect<boolean, StoreUnavailable>
 }

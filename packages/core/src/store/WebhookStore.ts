@@ -273,7 +273,7 @@ export interface DeliveryQueue {
 /** How long events and their delivery log stay readable and redeliverable. */
 export const eventsRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
-export interface OutboxEvent extends Omit<ServiceEvent, "id"> {
+export interface OutboxEvent extends Omit<ServiceEvent, "id" | "receivedMessageId"> {
   /** Position in the outbox, growing. */
   readonly id: number
   readonly eventId: EventId

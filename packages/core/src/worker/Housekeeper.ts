@@ -8,6 +8,7 @@ import { forgetBrowserSessions } from "../service/BrowserSessions.ts"
 import { eventsRetentionMillis } from "../store/WebhookStore.ts"
 import { applyEarlyTicks, makeTick } from "../service/makeTick.ts"
 import { makeMediaSweep } from "../service/MediaDirectory.ts"
+import { makeReceivedErasure } from "../service/Chats.ts"
 import { makeErasure, makeOrphaned } from "../service/Workspaces.ts"
 import { checksRetentionMillis } from "../store/NumberCheckStore.ts"
 import { figuresRetentionMillis } from "../model/HourlyFigures.ts"
@@ -54,6 +55,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const sweepMedia = yield* makeMediaSweep
   const applyTick = yield* makeTick
   const forgetSessions = yield* forgetBrowserSessions
+  const eraseReceived = yield* makeReceivedErasure
   const erase = yield* makeErasure
   const housekeeping = yield* Housekeeping
   const context = yield* Effect.context<WakeUp | Store>()
@@ -78,6 +80,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
       campaigns.forget(now),
       checks.forget(now - checksRetentionMillis),
       forgetSessions,
+      eraseReceived(null),
       sweepMedia,
       // Last: it deletes records of files whose bytes are gone by now.
       erase,

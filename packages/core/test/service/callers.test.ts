@@ -4,6 +4,7 @@ import type { Scope as Lifetime } from "effect"
 import {
   Attachments,
   Caller,
+  Chats,
   Connections,
   MediaDirectory,
   Messages,
@@ -17,12 +18,14 @@ import {
   scopes,
 } from "../../src/index.ts"
 import type {
+  ChatId,
   MediaId,
   MessageId,
   NumberCheckId,
   NumberId,
   OperationName,
   OperationRule,
+  ReceivedMessageId,
   Refusal,
   ReminderId,
   SendMessage,
@@ -42,6 +45,7 @@ const trusted = (workspace: WorkspaceId, trust?: Trust) =>
 
 type Services =
   | Attachments
+  | Chats
   | Connections
   | MediaDirectory
   | Messages
@@ -106,6 +110,16 @@ const ways: Readonly<Record<OperationName, Begun>> = {
     NumberChecks.use((all) => all.results(caller, 1 as NumberCheckId, {})),
     Version1Lists.use((all) => all.checkResults(caller, 1 as NumberCheckId, null, page)),
   ],
+  listReceivedMessages: (caller) => [Chats.use((all) => all.listReceived(caller, { limit: 0 }))],
+  getReceivedMessage: (caller) => [
+    Chats.use((all) => all.getReceived(caller, 1 as ReceivedMessageId)),
+  ],
+  deleteReceivedMessage: (caller) => [
+    Chats.use((all) => all.deleteReceived(caller, 1 as ReceivedMessageId)),
+  ],
+  listChats: (caller) => [Chats.use((all) => all.list(caller, { limit: 0 }))],
+  getChat: (caller) => [Chats.use((all) => all.get(caller, 1 as ChatId))],
+  deleteChat: (caller) => [Chats.use((all) => all.delete(caller, 1 as ChatId))],
 }
 
 describe("authorization", () => {

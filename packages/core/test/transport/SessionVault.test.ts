@@ -66,10 +66,12 @@ const layerVault = (
                   }),
                 ),
             ),
-          write: (...args) =>
-            options.apart === true
-              ? Effect.flatMap(Effect.forkDetach(put(...args)), Fiber.join)
-              : put(...args),
+          write: (numberId, credentials, keys, now, fence) => {
+            const written = put(numberId, credentials, keys, now, fence)
+            return options.apart === true
+              ? Effect.flatMap(Effect.forkDetach(written), Fiber.join)
+              : written
+          },
           replace: put,
           exchange: (numberId, before, credentials, keys, now) =>
             (stored.get(`${numberId}`) ?? null) === before
