@@ -1,6 +1,7 @@
 /** `ChatStore` in memory. */
 import {
   dayMillis,
+  erasedAtOnce,
   getPage,
   isKept,
   mergedPerson,
@@ -36,13 +37,13 @@ import { eraseEvent, fanOut } from "./webhooks.ts"
 const withStored = (owner: WorkspaceRow) => {
   const settings = owner.conversations
   if (settings === null) return null
-  const stored = owner.received.filter((row) => isReadable(row))
+  const { received } = owner
   return {
     ...settings,
     stored: {
-      messages: stored.length,
+      messages: received.length,
       bytes: 0,
-      oldestAt: stored[0]?.message.receivedAt ?? null,
+      oldestAt: received[0]?.message.receivedAt ?? null,
     },
   }
 }
@@ -55,13 +56,13 @@ const addressesMeet = (one: Person, other: Person): boolean =>
 /** The chat goes on in the other one. */
 const mergeChat = (from: ChatRow, into: ChatRow): void => {
   const owner = into.lane.workspace
+  const [a, b] = [into.chat, from.chat]
   for (const row of owner.received) if (row.chat === from) row.chat = into
   for (const other of owner.chats) {
     if (other === from || other.chat.mergedInto === from.chat.id) {
       other.chat = { ...other.chat, mergedInto: into.chat.id, unread: 0 }
     }
   }
-  const [a, b] = [into.chat, from.chat]
   into.chat = {
     ...a,
     activity: Math.max(a.activity, b.activity),
@@ -113,7 +114,8 @@ const findChat = (
       row.lane === lane &&
       row.mode === mode &&
       isOpen(row) &&
-      (group === null ? row.person === person : row.group === group.remoteId),
+      row.group === (group?.remoteId ?? null) &&
+      (group !== null || row.person === person),
   )
   if (found !== undefined) return found
   const row = tables.chats.insert((id): ChatRow => ({
@@ -277,8 +279,15 @@ const findReceived = (
     : null
 }
 
-const isReadableChat = ({ lane, removed }: ChatRow): boolean =>
-  lane.workspace.conversations !== null && !lane.removed && !removed
+const isReadableChat = ({ chat, lane, removed }: ChatRow): boolean => {
+  const { conversations } = lane.workspace
+  return (
+    conversations !== null &&
+    (chat.lastReceivedAt ?? 0) >= conversations.since &&
+    !lane.removed &&
+    !removed
+  )
+}
 
 const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
   const row = tables.chats.get(id)
@@ -357,8 +366,6 @@ const readSteps = (tables: Tables): ReadSteps => ({
 
 // Erasing
 
-const erasedAtOnce = 1000
-
 const removeFrom = <Row>(rows: Array<Row>, at: number, row: Row): void => {
   if (rows[at] === row) rows.splice(at, 1)
 }
@@ -398,14 +405,27 @@ const doomed = (
   )
 }
 
-/** Chats without messages go, and people without both. */
-const eraseEmptied = (
+/** With those that were merged into it. */
+const removeChat = (tables: Tables, { chat, lane }: ChatRow): void => {
+  for (const row of lane.workspace.chats) {
+    if (current(tables, row).chat.id === chat.id) row.removed = true
+  }
+}
+
+/** Removes those without activity for longest. Whether there were too many. */
+const removeExcess = (
   tables: Tables,
   owner: WorkspaceRow,
   { mostChats }: ReceivedErasure,
-): void => {
+): boolean => {
   const open = owner.chats.filter(isOpen).toSorted((a, b) => a.chat.activity - b.chat.activity)
-  for (const row of open.slice(0, Math.max(0, open.length - mostChats))) row.removed = true
+  const excess = open.slice(0, Math.max(0, open.length - mostChats))
+  for (const row of excess) removeChat(tables, row)
+  return excess.length > 0
+}
+
+/** Chats without messages go, and people without both. */
+const eraseEmptied = (tables: Tables, owner: WorkspaceRow): void => {
   const used = new Set(owner.received.map(({ chat }) => chat))
   const remaining = owner.chats.filter((row) => used.has(current(tables, row)))
   for (const row of owner.chats) if (!remaining.includes(row)) tables.chats.erase(row.chat.id)
@@ -417,8 +437,20 @@ const eraseEmptied = (
   }
 }
 
+const eraseMarks = (owner: WorkspaceRow, { marksBefore }: ReceivedErasure): void => {
+  for (const lane of owner.lanes) {
+    for (const [text, { erasedAt }] of lane.receivedMarks) {
+      if (erasedAt !== null && erasedAt < marksBefore) lane.receivedMarks.delete(text)
+    }
+    if (!lane.removed) continue
+    lane.receivedMarks.clear()
+    lane.receivedSequence = 0
+  }
+}
+
 const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
   let left = erasedAtOnce
+  let isMoreToGo = false
   for (const owner of tables.workspaces.rows) {
     if (erasure.workspaceId !== null && owner.workspace.id !== erasure.workspaceId) continue
     for (const row of doomed(owner, erasure).slice(0, left)) {
@@ -426,14 +458,11 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
       left--
     }
     if (left === 0) return true
-    eraseEmptied(tables, owner, erasure)
-    for (const { receivedMarks: marks } of owner.lanes) {
-      for (const [text, { erasedAt }] of marks) {
-        if (erasedAt !== null && erasedAt < erasure.marksBefore) marks.delete(text)
-      }
-    }
+    if (removeExcess(tables, owner, erasure)) isMoreToGo = true
+    eraseEmptied(tables, owner)
+    eraseMarks(owner, erasure)
   }
-  return false
+  return isMoreToGo
 }
 
 export const chatStore = (tables: Tables): Steps<ChatStore> => ({
@@ -491,7 +520,7 @@ export const chatStore = (tables: Tables): Steps<ChatStore> => ({
 
   deleteChat: (scope, id) => {
     const row = chatIn(tables, scope, id)
-    if (row !== null) current(tables, row).removed = true
+    if (row !== null) removeChat(tables, current(tables, row))
     return row !== null
   },
 

@@ -419,7 +419,8 @@ interface DeliveryInFlight {
 export interface LoggedAttempt {
   attempt: DeliveryAttempt<FrozenEvent["type"]>
   readonly responseBody: string | null
-  readonly event: FrozenEvent
+  /** Without its body once what it tells of is erased. */
+  readonly event: Omit<FrozenEvent, "body"> & { readonly body: string | null }
 }
 
 /** What a message has that was just accepted. */
@@ -607,7 +608,7 @@ export class Tables {
     this.lastLinkId = movedOn(this.lastLinkId)
     this.lastReceivedId = movedOn(this.lastReceivedId)
     this.lastChatActivity = movedOn(this.lastChatActivity)
-    for (const lane of this.lanes.rows) lane.receivedSequence += step
+    for (const lane of this.lanes.rows) if (!lane.removed) lane.receivedSequence += step
   }
 }
 

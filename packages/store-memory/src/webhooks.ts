@@ -130,10 +130,11 @@ const dropAll = (tables: Tables, lane: DeliveryLane): void => {
 /** Ends pending deliveries of an event that is erased, and empties its body in the log. */
 export const eraseEvent = (tables: Tables, owner: WorkspaceRow, id: EventId): void => {
   for (const row of owner.endpoints) {
-    for (const delivery of Array.from(row.pending)) if (delivery.event.id === id) drop(delivery)
-    reschedule(tables, row)
+    const ended = Array.from(row.pending).filter(({ event }) => event.id === id)
+    for (const delivery of ended) drop(delivery)
+    if (ended.length > 0) reschedule(tables, row)
     row.log = row.log.map((logged) =>
-      logged.event.id === id ? { ...logged, event: { ...logged.event, body: "" } } : logged,
+      logged.event.id === id ? { ...logged, event: { ...logged.event, body: null } } : logged,
     )
   }
 }
@@ -445,7 +446,9 @@ const redeliverable = (
   event: StoredEvent | null,
 ): FrozenEvent | undefined => {
   if (event === null) {
-    return log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")?.event
+    const ping = log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")
+    const body = ping?.event.body ?? null
+    return ping === undefined || body === null ? undefined : { ...ping.event, body }
   }
   const { body, type } = event
   return canBeRedelivered(event, endpoint) ? { id: eventId, type, body, url: null } : undefined

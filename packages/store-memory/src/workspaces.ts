@@ -403,6 +403,7 @@ const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void
   owner.erased =
     owner.messages.live.length === 0 &&
     owner.messages.test.length === 0 &&
+    owner.lanes.every(({ receivedSequence }) => receivedSequence === 0) &&
     checks.every(({ forgotten }) => forgotten) &&
     files.every(({ forgotten }) => forgotten)
 }

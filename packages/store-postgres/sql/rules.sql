@@ -830,6 +830,113 @@ return '{"id":"' || event_id || '","type":"' || event_type || '","created_at":"'
   || ',"platform":"' || n.platform || '","status":"' || n.status || '"},"reason":'
   || coalesce('"' || reason || '"', 'null') || ',"since":"' || instant_text(since) || '"}}';
 
+---------------------------------------------------------------------------- received messages
+
+create function is_kept(group_id text, groups boolean) returns boolean
+language sql immutable parallel safe
+return group_id is null or groups;
+
+-- A text of core's receivedMarks, which are JSON.
+create function received_mark(
+  mode text, from_me boolean, group_id text, address_name text, address text, remote_id text
+) returns text
+language sql stable parallel safe
+return encode(
+  sha256(convert_to(
+    '["' || mode || '",' || from_me::text || coalesce(',' || to_json(group_id)::text, '')
+    || coalesce(',"' || address_name || '",' || to_json(address)::text, '')
+    || ',' || to_json(remote_id)::text || ']',
+    'UTF8'
+  )),
+  'hex'
+);
+
+-- What tells a message apart: one mark for each address of its author, in their order.
+create function marks_of_received(
+  mode text, from_me boolean, group_id text, remote_id text, phone text, lid text, user_id text
+) returns text[]
+language sql stable parallel safe
+return case
+  when (from_me and group_id is not null) or coalesce(phone, lid, user_id) is null
+  then array[received_mark(mode, from_me, group_id, null, null, remote_id)]
+  else array_remove(
+    array[
+      case when phone is not null then received_mark(mode, from_me, group_id, 'phone', phone, remote_id) end,
+      case when lid is not null then received_mark(mode, from_me, group_id, 'lid', lid, remote_id) end,
+      case when user_id is not null then received_mark(mode, from_me, group_id, 'userId', user_id, remote_id) end
+    ],
+    null
+  )
+end;
+
+-- People of a number under any of these addresses. Indexes people_by_phone, people_by_lid and people_by_user_id.
+create function people_at(p_number bigint, p_phone text, p_lid text, p_user_id text)
+returns table (id bigint, phone text, lid text, user_id text)
+language sql stable parallel safe
+begin atomic
+  select p.id, p.phone, p.lid, p.user_id
+  from people p
+  where p.number_id = p_number
+    and (p.phone = p_phone or p.lid = p_lid or p.user_id = p_user_id);
+end;
+
+-- In the words of the partial indexes of chats.
+create function is_open_chat(c chats) returns boolean
+language sql immutable parallel safe
+return c.merged_into is null and c.removed_at is null;
+
+-- A received message as it is read, with what is known of its author by now; no row for one that is to be erased.
+--
+-- Never null: id, workspace_id, mode, sequence, number_id, platform, chat_id, chat_type, from_me, kind, text, sent_at, received_at
+create function shown_received(r received_messages)
+returns table (
+  id bigint, workspace_id bigint, mode text, sequence bigint, number_id bigint, number_phone text, platform text,
+  chat_id bigint, chat_type text, chat_name text, from_me boolean, phone text, lid text, user_id text,
+  username text, name text, kind text, text text, content json, file json, quoted_received_id bigint,
+  quoted_message_id bigint, quote_text text, sent_at timestamptz, received_at timestamptz,
+  edited_at timestamptz, revoked_at timestamptz
+)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    r.id, r.workspace_id, r.mode, r.sequence, r.number_id, n.phone, n.platform, c.id, c.type,
+    case c.type when 'person' then p.name else c.name end, r.from_me, p.phone, p.lid, p.user_id, p.username,
+    p.name, r.kind, r.text, r.content, r.file, r.quoted_received_id, r.quoted_message_id, r.quote_text,
+    r.sent_at, r.received_at, r.edited_at, r.revoked_at
+  from chats c
+  join numbers n on n.id = r.number_id
+    and n.removed_at is null
+  join conversation_settings s on s.workspace_id = r.workspace_id
+    and s.since <= r.received_at
+  left join people p on p.id = coalesce(c.person_id, r.author_id)
+  where c.id = r.chat_id
+    and c.removed_at is null;
+end;
+
+-- A chat as it is read; no row for one that is to be erased.
+--
+-- Never null: id, number_id, type, activity, unread
+create function shown_chat(c chats)
+returns table (
+  id bigint, number_id bigint, type text, phone text, lid text, user_id text, username text, name text,
+  activity bigint, last_received_at timestamptz, last_sent_at timestamptz, unread bigint, read_up_to bigint,
+  merged_into bigint
+)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    c.id, c.number_id, c.type, p.phone, p.lid, p.user_id, p.username,
+    case c.type when 'person' then p.name else c.name end, c.activity, c.last_received_at, c.last_sent_at,
+    c.unread, c.read_up_to, c.merged_into
+  from numbers n
+  join conversation_settings s on s.workspace_id = c.workspace_id
+    and s.since <= c.last_received_at
+  left join people p on p.id = c.person_id
+  where n.id = c.number_id
+    and n.removed_at is null
+    and c.removed_at is null;
+end;
+
 ---------------------------------------------------------------------------- campaigns
 
 -- Of a row: its own state, or its message's status, which it keeps once that was erased. A stopped campaign has

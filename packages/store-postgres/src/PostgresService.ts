@@ -166,7 +166,7 @@ const makeStores = (requested: Schema) =>
       messages: { ...(yield* messageStore(database, queued)), ...idempotencyStore(database) },
       queue: { ...laneQueue(database, queued), ...dueWork(database) },
       numbers: { ...numberStore(database, queued), ...linkingStore(database, queued) },
-      sessions: { ...(yield* sessionStore(database)), ...shardLeases(database) },
+      sessions: { ...(yield* sessionStore(database, queued)), ...shardLeases(database) },
       workspaces: {
         ...workspaceStore(database),
         ...(yield* keyStore(database)),
@@ -183,7 +183,7 @@ const makeStores = (requested: Schema) =>
       numberChecks: numberCheckStore(database),
       reminders: reminderStore(database),
       campaigns: campaignStore(database),
-      chats: chatStore(database),
+      chats: chatStore(database, queued),
       browserSessions: browserSessionStore(database),
       news: changeFeedStore(database),
       figures: figureStore(database),

@@ -23,6 +23,10 @@ export const sqlTypes = {
     params: { hash: "text", version: "integer", now: "timestamptz", minuteStart: "timestamptz", dayStart: "timestamptz", address: "text", count: "integer", minuteLimit: "integer" },
     columns: { minute_count: "integer?", day_count: "integer?", id: "bigint?", workspace_id: "bigint?", version: "smallint?", name: "text?", mode: "text?", scopes: "text[]?", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text?", created_at: "timestamptz?", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint?", w_name: "text?", w_demo: "boolean?", w_account_disabled: "boolean?", w_api_v2_enabled: "boolean?", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean?", w_plan_qr_code_api: "boolean?", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint?", w_retention_days: "integer?", w_created_at: "timestamptz?", w_deleted_at: "timestamptz?" },
   },
+  "announce_received": {
+    params: { workspaceId: "bigint", now: "timestamptz", ids: "bigint[]", modes: "text[]", eventIds: "text[]", eventTypes: "text[]", eventBodies: "text[]" },
+    columns: { answer: "boolean" },
+  },
   "announce_tick": {
     params: { message: "bigint", state: "text", from: "text[]", now: "timestamptz", eventId: "text", eventType: "text", eventBody: "text" },
     columns: { answer: "boolean?" },
@@ -79,6 +83,14 @@ export const sqlTypes = {
     params: { stream: "text", from: "bigint", to: "bigint", hours: "jsonb" },
     columns: { answer: "boolean" },
   },
+  "delete_chat": {
+    params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint", now: "timestamptz" },
+    columns: { answer: "boolean" },
+  },
+  "delete_received": {
+    params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint", now: "timestamptz" },
+    columns: { answer: "boolean" },
+  },
   "delete_workspace": {
     params: { id: "bigint", now: "timestamptz" },
     columns: { answer: "boolean?" },
@@ -95,9 +107,21 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", now: "timestamptz" },
     columns: { answer: "void?" },
   },
+  "end_received_events": {
+    params: { received: "bigint[]" },
+    columns: { answer: "void?" },
+  },
   "end_webhook_deliveries": {
     params: { endpoints: "bigint[]" },
     columns: { answer: "void?" },
+  },
+  "erase_received": {
+    params: { workspaceId: "bigint", now: "timestamptz", most: "bigint", mostChats: "bigint", marksBefore: "timestamptz", limit: "integer" },
+    columns: { answer: "boolean" },
+  },
+  "erase_received_messages": {
+    params: { ids: "bigint[]", now: "timestamptz" },
+    columns: { answer: "integer?" },
   },
   "erase_rows": {
     params: { kind: "text", owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
@@ -111,6 +135,10 @@ export const sqlTypes = {
     params: { id: "bigint", now: "timestamptz", limit: "integer" },
     columns: { answer: "integer" },
   },
+  "find_person": {
+    params: { number: "bigint", phone: "text", lid: "text", userId: "text", username: "text", name: "text" },
+    columns: { id: "bigint", number_id: "bigint", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", in_use: "boolean" },
+  },
   "finish_arrivals": {
     params: {},
     columns: { answer: "void?" },
@@ -122,6 +150,10 @@ export const sqlTypes = {
   "finish_linking": {
     params: { attempt: "text", phone: "text", now: "timestamptz", connectedWorkspace: "bigint", connectedTarget: "text", connectedUrl: "text", connectedCreatedAt: "timestamptz", connectedEventId: "text", connectedType: "text", connectedBody: "text", disconnectedWorkspace: "bigint", disconnectedTarget: "text", disconnectedUrl: "text", disconnectedCreatedAt: "timestamptz", disconnectedEventId: "text", disconnectedType: "text", disconnectedBody: "text", statusEventId: "text", pauseEventId: "text" },
     columns: { answer: "bigint?" },
+  },
+  "forget_people": {
+    params: { people: "bigint[]" },
+    columns: { answer: "void?" },
   },
   "give_up_linking": {
     params: { attempt: "text", at: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text", statusEventId: "text" },
@@ -171,6 +203,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", mode: "text", keyId: "bigint", url: "text", description: "text", events: "text[]", secretSalt: "text", secretLast4: "text", createdAt: "timestamptz", limit: "integer", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", id: "bigint?" },
   },
+  "is_received": {
+    params: { number: "bigint", remoteId: "text", mode: "text", fromMe: "boolean", groupId: "text", phone: "text", lid: "text", userId: "text" },
+    columns: { answer: "boolean" },
+  },
   "left_over_media_files": {
     params: { reservedBefore: "timestamptz", limit: "integer" },
     columns: { id: "bigint", storage_key: "text" },
@@ -183,12 +219,20 @@ export const sqlTypes = {
     params: { query: "jsonb" },
     columns: { answer: "json?" },
   },
+  "lock_received": {
+    params: { workspace: "bigint" },
+    columns: { answer: "void?" },
+  },
   "lock_webhook_endpoint": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint" },
     columns: { answer: "text?" },
   },
   "look_at_campaigns": {
     params: { workspace: "bigint", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
+  "merge_chat": {
+    params: { from: "bigint", into: "bigint" },
     columns: { answer: "void?" },
   },
   "message_id_at": {
@@ -210,6 +254,10 @@ export const sqlTypes = {
   "queue_webhook_ping": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", createdAt: "timestamptz", body: "text" },
     columns: { answer: "text?" },
+  },
+  "receive_messages": {
+    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]" },
+    columns: { id: "bigint?", is_new: "boolean", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?" },
   },
   "reconnect_linking": {
     params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
@@ -413,7 +461,11 @@ export const sqlTypes = {
   },
   "conversation.get": {
     params: { workspaceId: "bigint" },
-    columns: { groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz" },
+    columns: { groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz", stored: "bigint", oldest_at: "timestamptz?" },
+  },
+  "conversation.any": {
+    params: {},
+    columns: { answer: "boolean" },
   },
   "conversation.delete": {
     params: { workspaceId: "bigint" },
@@ -1006,6 +1058,42 @@ export const sqlTypes = {
   "outbox.forget": {
     params: { limit: "bigint", before: "timestamptz" },
     columns: { id: "bigint" },
+  },
+  "received.ofWorkspace": {
+    params: { workspaceId: "bigint", mode: "text", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+  },
+  "received.ofNumbers": {
+    params: { numbers: "bigint[]", workspaceId: "bigint", mode: "text", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+  },
+  "received.ofChat": {
+    params: { chatId: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+  },
+  "received.after": {
+    params: { numberId: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]", after: "bigint", kind: "text", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+  },
+  "received.get": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+  },
+  "received.chats": {
+    params: { workspaceId: "bigint", mode: "text", before: "bigint", unread: "boolean", limit: "bigint" },
+    columns: { id: "bigint", number_id: "bigint", type: "text", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", activity: "bigint", last_received_at: "timestamptz?", last_sent_at: "timestamptz?", unread: "bigint", read_up_to: "bigint?", merged_into: "bigint?" },
+  },
+  "received.chatsOfNumbers": {
+    params: { numbers: "bigint[]", workspaceId: "bigint", mode: "text", before: "bigint", unread: "boolean", limit: "bigint" },
+    columns: { id: "bigint", number_id: "bigint", type: "text", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", activity: "bigint", last_received_at: "timestamptz?", last_sent_at: "timestamptz?", unread: "bigint", read_up_to: "bigint?", merged_into: "bigint?" },
+  },
+  "received.chatsOfPhone": {
+    params: { phone: "text", workspaceId: "bigint", mode: "text", numbers: "bigint[]", before: "bigint", unread: "boolean", limit: "bigint" },
+    columns: { id: "bigint", number_id: "bigint", type: "text", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", activity: "bigint", last_received_at: "timestamptz?", last_sent_at: "timestamptz?", unread: "bigint", read_up_to: "bigint?", merged_into: "bigint?" },
+  },
+  "received.chat": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]" },
+    columns: { id: "bigint", number_id: "bigint", type: "text", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", activity: "bigint", last_received_at: "timestamptz?", last_sent_at: "timestamptz?", unread: "bigint", read_up_to: "bigint?", merged_into: "bigint?" },
   },
   "reminder.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },

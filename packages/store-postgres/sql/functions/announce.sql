@@ -1,5 +1,5 @@
--- What is announced of a message that ended. The statement that ends it draws the position of its event, which
--- the message keeps too.
+-- What is announced, as a rule of a message that ended. The statement that ends it draws the position of its event,
+-- which the message keeps too.
 create type announcement as (
   event_position bigint,
   message_id bigint,
@@ -11,7 +11,8 @@ create type announcement as (
   event_body text,
   callback_target text,
   callback_url text,
-  callback_body text
+  callback_body text,
+  received_message_id bigint
 );
 
 -- Writes the events of messages that ended, queues their deliveries to the endpoints that subscribe to them and to
@@ -31,10 +32,12 @@ begin
     limit cardinality(p_ended)
   ),
   announced as (
-    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
+    insert into outbox (
+      id, workspace_id, message_id, created_at, event_id, type, mode, body, received_message_id
+    )
     select
       ended.event_position, ended.workspace_id, ended.message_id, ended.event_at, ended.event_id, ended.event_type,
-      ended.mode, ended.event_body
+      ended.mode, ended.event_body, ended.received_message_id
     from ended
     returning id, workspace_id, mode, created_at, event_id, type
   ),

@@ -30,7 +30,7 @@ begin
   perform announce(array[
     (
       nextval('outbox_id_seq'), v_message.id, v_message.workspace_id, v_message.mode, p_event_id, p_event_type,
-      p_now, p_event_body, null, null, null
+      p_now, p_event_body, null, null, null, null
     )::announcement
   ]);
   return true;

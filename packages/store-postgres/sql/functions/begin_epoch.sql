@@ -104,6 +104,14 @@ begin
   set lease = l.lease + p_step
   where l.removed_at is not null;
 
+  -- A number of which the older state knows no message may have received some.
+  insert into received_counters (number_id, workspace_id, sequence, stored)
+  select l.number_id, l.workspace_id, p_step, 0
+  from lanes l
+  where l.removed_at is null
+  on conflict (number_id) do update
+  set sequence = received_counters.sequence + p_step;
+
   update campaigns c
   set state = 'paused',
     state_reason = 'restored',

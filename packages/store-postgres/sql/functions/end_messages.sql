@@ -114,7 +114,7 @@ begin
       s.gives_back as returned,
       (
         s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
-        s.event_body, s.callback_target, s.callback_url, s.callback_body
+        s.event_body, s.callback_target, s.callback_url, s.callback_body, null
       )::announcement as announcement
   )
   select

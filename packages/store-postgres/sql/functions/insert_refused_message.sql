@@ -76,7 +76,7 @@ begin
   queued := announce(array[
     (
       v_position, m_id, m_workspace_id, m_mode, p_event_id, p_event_type, p_event_at,
-      p_event_body, p_callback_target, p_callback_url, p_callback_body
+      p_event_body, p_callback_target, p_callback_url, p_callback_body, null
     )::announcement
   ]);
   return next;

@@ -26,7 +26,7 @@ begin
   perform announce(array[
     (
       nextval('outbox_id_seq'), null, v_number.workspace_id, v_number.mode, p_event_id, p_type, p_now,
-      number_event_body(p_event_id, p_type, v_number, p_reason, p_since, p_now), null, null, null
+      number_event_body(p_event_id, p_type, v_number, p_reason, p_since, p_now), null, null, null, null
     )::announcement
   ]);
 end

@@ -180,7 +180,7 @@ begin
       m.id, m.workspace_id, m.allowance_taken and s.gives_back as gives_back,
       (
         s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
-        s.event_body, s.callback_target, s.callback_url, s.callback_body
+        s.event_body, s.callback_target, s.callback_url, s.callback_body, null
       )::announcement as announcement
   )
   select

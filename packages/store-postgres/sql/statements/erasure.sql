@@ -547,6 +547,8 @@ set name = '',
     or exists (select from outbox o where o.workspace_id = w.id)
     or exists (select from number_checks c where c.workspace_id = w.id)
     or exists (select from numbers n where n.workspace_id = w.id and n.erased_at is null)
+    -- The last to go of what was received.
+    or exists (select from received_counters c where c.workspace_id = w.id)
     or exists (
       select
       from media_files f

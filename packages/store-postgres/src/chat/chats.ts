@@ -1,14 +1,49 @@
-/** Conversations: their settings. */
-import type { ChatStore, ConversationSettings } from "@messaging-service/core"
+/** Conversations: their settings, chats and what was received. */
+import { erasedAtOnce, getPage, numberAsPerson } from "@messaging-service/core"
+import type {
+  CallerScope,
+  Chat,
+  ChatId,
+  ChatStore,
+  ChatType,
+  ConversationSettings,
+  MessageId,
+  NumberId,
+  Platform,
+  ReceivedKind,
+  ReceivedMessage,
+  ReceivedMessageId,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { statement } from "../database/Sql.ts"
+import { beyondIds, idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
+import { receiveIn } from "./receive.ts"
 
 const getSettings = statement("conversation.get")
 const putSettings = statement("put_conversations")
 const deleteSettings = statement("conversation.delete")
+const anySettings = statement("conversation.any")
 
-const toConversations = (row: Row<"conversation.get"> | Row<"put_conversations">) => ({
+const options = { literal: "limit" } as const
+const receivedOfWorkspace = statement("received.ofWorkspace", options)
+const receivedOfNumbers = statement("received.ofNumbers", options)
+const receivedOfChat = statement("received.ofChat", options)
+const receivedAfter = statement("received.after", options)
+const getReceived = statement("received.get")
+const chatsOfWorkspace = statement("received.chats", options)
+const chatsOfNumbers = statement("received.chatsOfNumbers", options)
+const chatsOfPhone = statement("received.chatsOfPhone", options)
+const getChat = statement("received.chat")
+
+const isReceived = statement("is_received")
+const deleteReceived = statement("delete_received")
+const deleteChat = statement("delete_chat")
+const eraseReceived = statement("erase_received")
+
+const toConversations = (row: Row<"conversation.get">) => ({
   groups: row.groups,
   retentionDays: row.retention_days,
   media: row.media as ConversationSettings["media"],
@@ -16,18 +51,191 @@ const toConversations = (row: Row<"conversation.get"> | Row<"put_conversations">
   maxStorageBytes: Number(row.max_storage_bytes),
   holdNewChats: row.hold_new_chats,
   since: row.since.getTime(),
-  // Nothing is received yet.
-  stored: { messages: 0, bytes: 0, oldestAt: null },
+  // Files are not fetched yet.
+  stored: { messages: Number(row.stored), bytes: 0, oldestAt: millis(row.oldest_at) },
 })
 
-export const chatStore = (database: DatabaseService): ChatStore => ({
+type Known = Pick<Row<"received.get">, "phone" | "lid" | "user_id" | "username" | "name">
+
+const toPerson = (row: Known) => ({
+  phone: row.phone,
+  lid: row.lid,
+  userId: row.user_id,
+  username: row.username,
+  name: row.name,
+})
+
+const toReceived = (row: Row<"received.get">): ReceivedMessage => {
+  const number = {
+    id: Number(row.number_id) as NumberId,
+    phone: row.number_phone,
+    platform: row.platform as Platform,
+  }
+  return {
+    id: Number(row.id) as ReceivedMessageId,
+    workspaceId: Number(row.workspace_id) as WorkspaceId,
+    mode: row.mode as ReceivedMessage["mode"],
+    sequence: Number(row.sequence),
+    number,
+    chat: {
+      id: Number(row.chat_id) as ChatId,
+      type: row.chat_type as ChatType,
+      name: row.chat_name,
+    },
+    fromMe: row.from_me,
+    from: row.from_me ? numberAsPerson(number) : toPerson(row),
+    kind: row.kind as ReceivedKind,
+    text: row.text,
+    content: row.content as ReceivedMessage["content"],
+    file: row.file as ReceivedMessage["file"],
+    replyTo:
+      row.quote_text === null
+        ? null
+        : {
+            receivedMessageId: idOrNull<ReceivedMessageId>(row.quoted_received_id),
+            messageId: idOrNull<MessageId>(row.quoted_message_id),
+            text: row.quote_text,
+          },
+    sentAt: row.sent_at.getTime(),
+    receivedAt: row.received_at.getTime(),
+    editedAt: millis(row.edited_at),
+    revokedAt: millis(row.revoked_at),
+  }
+}
+
+const toChat = (row: Row<"received.chat">): Chat => ({
+  id: Number(row.id) as ChatId,
+  numberId: Number(row.number_id) as NumberId,
+  type: row.type as ChatType,
+  activity: Number(row.activity),
+  ...toPerson(row),
+  lastReceivedAt: millis(row.last_received_at),
+  lastSentAt: millis(row.last_sent_at),
+  unread: Number(row.unread),
+  readUpTo: idOrNull<ReceivedMessageId>(row.read_up_to),
+  mergedInto: idOrNull<ChatId>(row.merged_into),
+})
+
+/** Whose records may be read; `numbers` null: those of all. */
+const toParams = (
+  { mode, restriction, workspaceId }: CallerScope,
+  numberId: NumberId | null = null,
+) => ({
+  workspaceId,
+  mode,
+  numbers:
+    numberId === null
+      ? restriction
+      : restriction === null || restriction.includes(numberId)
+        ? [numberId]
+        : [],
+})
+
+type ReadMethods = Pick<
+  ChatStore,
+  "listReceived" | "receivedAfter" | "getReceived" | "listChats" | "getChat"
+>
+
+const readMethods = (database: DatabaseService): ReadMethods => ({
+  listReceived(scope, { chatId, kind, numberId, since, until }, { before, limit }) {
+    const params = {
+      ...toParams(scope, numberId),
+      chatId,
+      kind,
+      since: since ?? -Infinity,
+      until: until ?? Infinity,
+      before: before ?? beyondIds,
+      limit: limit + 1,
+    }
+    const { numbers, workspaceId } = params
+    const rows =
+      chatId !== null
+        ? receivedOfChat.list(database, workspaceId, params)
+        : numbers !== null
+          ? receivedOfNumbers.list(database, workspaceId, params)
+          : receivedOfWorkspace.list(database, workspaceId, params)
+    return Effect.map(rows, (found) => getPage(found.map(toReceived), limit))
+  },
+  receivedAfter(scope, numberId, after, kind, limit) {
+    const params = { ...toParams(scope), numberId, after, kind, limit }
+    return Effect.map(receivedAfter.list(database, scope.workspaceId, params), (rows) =>
+      rows.map(toReceived),
+    )
+  },
+  getReceived(scope, id) {
+    return getReceived.first(database, { ...toParams(scope), id }, toReceived)
+  },
+  listChats(scope, { numberId, phone, unread }, { before, limit }) {
+    const params = {
+      ...toParams(scope, numberId),
+      phone,
+      unread,
+      before: before ?? beyondIds,
+      limit: limit + 1,
+    }
+    const { numbers, workspaceId } = params
+    const rows =
+      phone !== null
+        ? chatsOfPhone.list(database, workspaceId, params)
+        : numbers !== null
+          ? chatsOfNumbers.list(database, workspaceId, params)
+          : chatsOfWorkspace.list(database, workspaceId, params)
+    return Effect.map(rows, (found) => {
+      const page = getPage(
+        found.map((row) => ({ id: Number(row.activity), row })),
+        limit,
+      )
+      return { items: page.items.map(({ row }) => toChat(row)), next: page.next }
+    })
+  },
+  getChat(scope, id) {
+    return getChat.first(database, { ...toParams(scope), id }, toChat)
+  },
+})
+
+export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): ChatStore => ({
+  ...readMethods(database),
   conversations(workspaceId) {
     return getSettings.first(database, { workspaceId }, toConversations)
   },
+  anyConversations: Effect.map(anySettings.value(database, {}), (answer) => answer === true),
   putConversations(workspaceId, settings) {
-    return putSettings.first(database, { workspaceId, ...settings }, toConversations)
+    return Effect.flatMap(putSettings.any(database, { workspaceId, ...settings }), (isPut) =>
+      isPut ? getSettings.first(database, { workspaceId }, toConversations) : Effect.succeed(null),
+    )
   },
   deleteConversations(workspaceId) {
     return deleteSettings.any(database, { workspaceId })
+  },
+  receive(numberId, received, now) {
+    return Effect.gen(function* receive() {
+      if (received.length === 0) return []
+      const stored = yield* database.transaction("chats.receive", (run) =>
+        receiveIn(run, numberId, received, now),
+      )
+      if (stored.queued) yield* queued.notify
+      return stored.outcomes
+    })
+  },
+  isReceived(number, { fromMe, group, mode, person, remoteId }) {
+    return isReceived.isTrue(database, {
+      number,
+      remoteId,
+      mode,
+      fromMe,
+      groupId: group?.remoteId ?? null,
+      phone: person?.phone ?? null,
+      lid: person?.lid ?? null,
+      userId: person?.userId ?? null,
+    })
+  },
+  deleteReceived(scope, id, now) {
+    return deleteReceived.isTrue(database, { ...toParams(scope), id, now })
+  },
+  deleteChat(scope, id, now) {
+    return deleteChat.isTrue(database, { ...toParams(scope), id, now })
+  },
+  eraseReceived(erasure) {
+    return eraseReceived.isTrue(database, { ...erasure, limit: erasedAtOnce })
   },
 })

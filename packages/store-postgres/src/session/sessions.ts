@@ -8,6 +8,7 @@ import type {
   KeyChange,
   LiveWorker,
   LoggedIn,
+  NewReceived,
   NumberId,
   SessionStore,
   Shard,
@@ -17,11 +18,13 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
+import { receiveIn } from "../chat/receive.ts"
 import { batched, batching } from "../database/Batcher.ts"
 import type { DatabaseService, RunStatement } from "../database/Database.ts"
 import { millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
 import { control, toControl } from "../queue/lanes.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 
 // Credentials that are exchanged for others, with what an account that has logged in changes of its number.
 
@@ -144,12 +147,34 @@ const writeTogether = (database: DatabaseService) =>
 /** A write with more keys goes alone: hundreds are made when a device is new. */
 const maxKeysTogether = 50
 
+/** With what people wrote, in one commit: fenced as any write, and nothing is stored where that refuses. */
+const writeReceived = (
+  database: DatabaseService,
+  queued: DeliveriesQueued,
+  write: Write,
+  received: ReadonlyArray<NewReceived>,
+) =>
+  Effect.gen(function* writeWithReceived() {
+    const stored = yield* database.transaction("session.write", (run) =>
+      Effect.gen(function* writeAndReceive() {
+        const [row] = yield* writeSessions.in(run, toWriteParams([write]))
+        if (row?.written !== true) return null
+        return yield* receiveIn(run, write.numberId, received, write.now)
+      }),
+    )
+    if (stored?.queued === true) yield* queued.notify
+    return stored !== null
+  })
+
 const leave = statement("session.leave")
 const wipe = statement("session.wipe")
 const keepPresent = statement("session.keepPresent")
 const trim = statement("session.trim")
 
-export const sessionStore = Effect.fnUntraced(function* (database: DatabaseService) {
+export const sessionStore = Effect.fnUntraced(function* (
+  database: DatabaseService,
+  queued: DeliveriesQueued,
+) {
   // Nothing but the number's own next message waits for a write, so that one statement of many is enough.
   const writeOne = yield* batched(writeTogether(database), {
     ...batching(database),
@@ -166,8 +191,9 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
         (rows) => new Map(rows.map(({ id, value }) => [id, value])),
       )
     },
-    write(numberId, credentials, keys, now, by) {
+    write(numberId, credentials, keys, now, by, received = []) {
       const one = { numberId, credentials, keys, now, fence: by }
+      if (received.length > 0) return writeReceived(database, queued, one, received)
       return keys.length > maxKeysTogether
         ? writeSessions.isTrue(database, toWriteParams([one]))
         : writeOne(one)

@@ -65,6 +65,7 @@ import { storms } from "./contract/storms.ts"
 import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { conversations } from "./contract/conversations.ts"
+import { receiving } from "./contract/receiving.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
 import { webhooks } from "./contract/webhooks.ts"
@@ -103,6 +104,7 @@ const topics = {
   orphaned,
   ticks,
   conversations,
+  receiving,
   timelines,
   lists,
   choices,

@@ -26,6 +26,9 @@ export type Kind =
   | "target"
   | "attempt"
   | "callbackAttempt"
+  | "chat"
+  | "activity"
+  | "received"
   | "worker"
   | "place"
 

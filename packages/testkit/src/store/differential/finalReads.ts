@@ -7,6 +7,8 @@ import {
   toShard,
 } from "@messaging-service/core"
 import type {
+  CallerScope,
+  Chat,
   IdempotencyClaim,
   Message,
   MessageFilter,
@@ -26,6 +28,8 @@ export interface Call {
   readonly input: ReadonlyArray<unknown>
 }
 
+const everyReceived = { numberId: null, chatId: null, kind: null, since: null, until: null }
+const everyChat = { numberId: null, phone: null, unread: null }
 const firstTwo = { offset: 0, limit: 2 }
 const everything = { before: null, limit: 1000 }
 const dailyLimit = { messages: 1000, windowMillis: day }
@@ -112,10 +116,46 @@ const readLists = (side: Side, workspaceId: WorkspaceId, mode: Mode, now: number
   ]
 }
 
+/** Received messages and chats, by every condition. */
+const readConversations = (side: Side, scope: CallerScope): ReadonlyArray<Call> => {
+  const received = (filter: object, page: object = everything) =>
+    call("chats.listReceived", scope, { ...everyReceived, ...filter }, page)
+  const chats = (filter: object, page: object = everything) =>
+    call("chats.listChats", scope, { ...everyChat, ...filter }, page)
+  const numbers = getIds(side, "number")
+  const middle = getIds(side, "receivedId").at(-3) ?? null
+  const activity = (side.known("chat") as ReadonlyArray<Chat>).at(-1)?.activity ?? null
+  return [
+    received({}),
+    received({}, { before: middle, limit: 2 }),
+    received({ kind: "text" }),
+    ...numbers.flatMap((numberId) => [
+      received({ numberId }),
+      received({ numberId }, { before: middle, limit: 2 }),
+      chats({ numberId }),
+      call("chats.receivedAfter", scope, numberId, 1, null, 1000),
+    ]),
+    ...getIds(side, "chat").flatMap((id) => [
+      received({ chatId: id }),
+      call("chats.getChat", scope, id),
+    ]),
+    chats({}),
+    chats({}, { before: activity, limit: 2 }),
+    chats({ phone: "+15550000001" }),
+    chats({ unread: true }),
+    chats({ unread: false }),
+  ]
+}
+
 /** The other lists of a workspace, by every condition. */
 const readDirectories = (side: Side, workspaceId: WorkspaceId, mode: Mode) => {
   const scope = { workspaceId, mode, restriction: null }
-  const limited = { ...scope, restriction: getIds(side, "number").slice(-2) }
+  const limited = {
+    ...scope,
+    restriction: getIds(side, "number")
+      .slice(-2)
+      .map((one) => one as NumberId),
+  }
   return [
     ...["image", "file"].flatMap((type) => [
       call("media.list", workspaceId, mode, type, { before: null, limit: 2 }),
@@ -128,6 +168,8 @@ const readDirectories = (side: Side, workspaceId: WorkspaceId, mode: Mode) => {
       call("reminders.list", limited, { active }, { before: null, limit: 2 }),
       call("reminders.list", { ...scope, mode: null }, { active }, { before: null, limit: 2 }),
     ]),
+    ...readConversations(side, scope),
+    ...readConversations(side, limited),
     call("webhooks.list", { workspaceId, mode }, false),
   ]
 }
@@ -139,6 +181,7 @@ const ofWorkspace = (id: number, now: number): ReadonlyArray<Call> => {
     call("workspaces.listKeys", id),
     call("workspaces.listContacts", id, everything),
     call("workspaces.callbackSalt", id),
+    call("chats.conversations", id),
     call("numbers.list", id),
     call("numbers.connections", id, now, dailyLimit, 100),
     call("webhooks.list", { workspaceId, mode: null }, true),

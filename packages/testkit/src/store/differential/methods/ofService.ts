@@ -17,6 +17,7 @@ import { day, hour } from "../../Records.ts"
 import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
+import { someReceived } from "./ofChats.ts"
 import { someEvents } from "./ofNumbers.ts"
 import type { Side } from "../Side.ts"
 
@@ -59,7 +60,8 @@ export const ofSessions: Methods<"sessions"> = {
     input: (c) => {
       const numberId = c.id<NumberId>("number")
       const credentials = c.maybe(() => `credentials ${c.fresh()}`)
-      return [numberId, credentials, someKeys(c), c.now, aFence(c)]
+      const received = c.once(3) ? someReceived(c) : []
+      return [numberId, credentials, someKeys(c), c.now, aFence(c), received]
     },
     learn: (_, [id, credentials], c) => {
       if (credentials !== null) c.side.learn("written", { id, credentials })

@@ -1,5 +1,5 @@
 /** Webhook endpoints, deliveries and callbacks, the outbox and who has read it. */
-import { webhookEventTypes } from "@messaging-service/core"
+import { receivedEventTypes, webhookEventTypes } from "@messaging-service/core"
 import type {
   ClaimedDelivery,
   DeliveryFilter,
@@ -23,6 +23,7 @@ const someTypes = (c: Chooser) =>
     webhookEventTypes,
     ["message.sent"],
     ["message.cancelled", "message.failed"],
+    receivedEventTypes,
   ])
 
 const ofEndpoint = (c: Chooser) => {

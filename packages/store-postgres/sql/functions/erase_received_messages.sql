@@ -1,0 +1,55 @@
+-- Erases these messages with their events; their sequences and marks stay. How many there were. For holders of
+-- their numbers' rows in received_counters.
+create function erase_received_messages(p_ids bigint[], p_now timestamptz) returns integer
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  v_ids bigint[];
+  v_authors bigint[];
+begin
+  with gone as (
+    delete from received_messages r
+    where r.id = any (p_ids)
+    returning r.id, r.number_id, r.chat_id, r.author_id, r.from_me
+  ),
+  of_chats as (
+    update chats c
+    set messages = c.messages - of_chat.messages,
+      unread = greatest(0, c.unread - of_chat.of_others)
+    from (
+      select gone.chat_id, count(*) as messages, count(*) filter (where not gone.from_me) as of_others
+      from gone
+      group by gone.chat_id
+    ) of_chat
+    where c.id = of_chat.chat_id
+  ),
+  of_numbers as (
+    update received_counters c
+    set stored = c.stored - of_number.messages
+    from (
+      select gone.number_id, count(*) as messages
+      from gone
+      group by gone.number_id
+    ) of_number
+    where c.number_id = of_number.number_id
+  ),
+  marked as (
+    -- Index received_marks_by_message.
+    update received_marks m
+    set erased_at = p_now
+    from gone
+    where m.received_message_id = gone.id
+  )
+  select array_agg(gone.id), array_agg(distinct gone.author_id)
+  into v_ids, v_authors
+  from gone;
+  if v_ids is null then
+    return 0;
+  end if;
+  perform forget_people(v_authors);
+  perform end_received_events(v_ids);
+  return cardinality(v_ids);
+end
+$$;

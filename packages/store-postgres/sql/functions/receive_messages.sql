@@ -1,0 +1,212 @@
+-- Stores what was written to a number, in that order, where its workspace has conversations and keeps it; see the
+-- port. One row for each, with what its event is made of as it is at this moment; announce_received writes the events
+-- in the same transaction.
+--
+-- Locks: the number's row in received_counters, up to the commit.
+--
+-- Never null: is_new
+create function receive_messages(
+  p_number bigint,
+  p_now timestamptz,
+  p_remote_ids text[],
+  p_modes text[],
+  p_from_me boolean[],
+  p_group_ids text[],
+  p_group_names text[],
+  p_has_person boolean[],
+  p_phones text[],
+  p_lids text[],
+  p_user_ids text[],
+  p_usernames text[],
+  p_names text[],
+  p_kinds text[],
+  p_texts text[],
+  p_contents text[],
+  p_files text[],
+  p_quoted_ids text[],
+  p_quote_texts text[],
+  p_sent_at timestamptz[]
+) returns table (
+  id bigint,
+  is_new boolean,
+  workspace_id bigint,
+  sequence bigint,
+  number_phone text,
+  platform text,
+  chat_id bigint,
+  chat_type text,
+  chat_name text,
+  phone text,
+  lid text,
+  user_id text,
+  username text,
+  name text,
+  quoted_received_id bigint,
+  quoted_message_id bigint
+)
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  v_groups boolean;
+  v_sequence bigint;
+  v_stored bigint = 0;
+  v_person people;
+  v_nobody people;
+  v_chat chats;
+  v_marks text[];
+  v_erased_at timestamptz;
+begin
+  select n.workspace_id, n.phone, n.platform, s.groups
+  into workspace_id, number_phone, platform, v_groups
+  from numbers n
+  join conversation_settings s on s.workspace_id = n.workspace_id
+  where n.id = p_number
+    and n.removed_at is null;
+
+  for i in 1 .. cardinality(p_remote_ids) loop
+    id := null;
+    is_new := false;
+    if v_groups is null or not is_kept(p_group_ids[i], v_groups) then
+      return next;
+      continue;
+    end if;
+    if v_sequence is null then
+      insert into received_counters (number_id, workspace_id, sequence, stored)
+      select p_number, workspace_id, 0, 0
+      where not exists (select from received_counters c where c.number_id = p_number)
+      on conflict (number_id) do nothing;
+      select c.sequence
+      into v_sequence
+      from received_counters c
+      where c.number_id = p_number
+      for no key update;
+    end if;
+
+    v_person := v_nobody;
+    if p_has_person[i] then
+      v_person := find_person(
+        p_number, p_phones[i], p_lids[i], p_user_ids[i], p_usernames[i], p_names[i]
+      );
+    end if;
+    v_marks := marks_of_received(
+      p_modes[i], p_from_me[i], p_group_ids[i], p_remote_ids[i], v_person.phone, v_person.lid, v_person.user_id
+    );
+    select m.received_message_id, m.erased_at
+    into id, v_erased_at
+    from received_marks m
+    where m.number_id = p_number
+      and m.mark = any (v_marks)
+    order by array_position(v_marks, m.mark)
+    limit 1;
+    is_new := id is null;
+    if is_new then
+      id := nextval('received_messages_id_seq');
+      v_erased_at := null;
+    end if;
+    insert into received_marks (number_id, mark, received_message_id, erased_at)
+    select p_number, one.mark, id, v_erased_at
+    from unnest(v_marks) one (mark)
+    on conflict (number_id, mark) do nothing;
+    if not is_new then
+      return next;
+      continue;
+    end if;
+
+    if not v_person.in_use and (p_group_ids[i] is null or not p_from_me[i]) then
+      update people p
+      set in_use = true
+      where p.id = v_person.id;
+    end if;
+    v_chat := null;
+    if p_group_ids[i] is null then
+      -- Index chats_by_person.
+      update chats c
+      set activity = default,
+        last_received_at = p_now,
+        unread = c.unread + case when p_from_me[i] then 0 else 1 end,
+        messages = c.messages + 1
+      where c.person_id = v_person.id
+        and c.mode = p_modes[i]
+        and is_open_chat(c)
+      returning c.*
+      into v_chat;
+    else
+      -- Index chats_by_group.
+      update chats c
+      set activity = default,
+        name = coalesce(p_group_names[i], c.name),
+        last_received_at = p_now,
+        unread = c.unread + case when p_from_me[i] then 0 else 1 end,
+        messages = c.messages + 1
+      where c.number_id = p_number
+        and c.group_id = p_group_ids[i]
+        and c.mode = p_modes[i]
+        and c.removed_at is null
+      returning c.*
+      into v_chat;
+    end if;
+    if v_chat.id is null then
+      insert into chats (
+        workspace_id, number_id, mode, type, person_id, group_id, name, last_received_at, unread, messages
+      )
+      values (
+        workspace_id, p_number, p_modes[i], case when p_group_ids[i] is null then 'person' else 'group' end,
+        case when p_group_ids[i] is null then v_person.id end, p_group_ids[i], p_group_names[i], p_now,
+        case when p_from_me[i] then 0 else 1 end, 1
+      )
+      returning *
+      into v_chat;
+    end if;
+
+    quoted_received_id := null;
+    quoted_message_id := null;
+    if p_quoted_ids[i] is not null then
+      -- Index received_messages_by_remote_id.
+      select min(r.id)
+      into quoted_received_id
+      from received_messages r
+      where r.number_id = p_number
+        and r.remote_id = p_quoted_ids[i]
+        and r.chat_id = v_chat.id;
+      -- Index messages_by_transport_id.
+      select m.id
+      into quoted_message_id
+      from messages m
+      where m.transport_id = p_quoted_ids[i]
+        and m.number_id = p_number;
+    end if;
+
+    v_sequence := v_sequence + 1;
+    v_stored := v_stored + 1;
+    insert into received_messages (
+      id, workspace_id, number_id, chat_id, sequence, author_id, sent_at, received_at, quoted_received_id,
+      quoted_message_id, mode, from_me, kind, remote_id, text, content, file, quote_text
+    )
+    values (
+      id, workspace_id, p_number, v_chat.id, v_sequence,
+      case when p_group_ids[i] is not null and not p_from_me[i] then v_person.id end, p_sent_at[i], p_now,
+      quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i], p_texts[i],
+      p_contents[i]::json, p_files[i]::json, p_quote_texts[i]
+    );
+    sequence := v_sequence;
+    chat_id := v_chat.id;
+    chat_type := v_chat.type;
+    chat_name := case when p_group_ids[i] is null then v_person.name else v_chat.name end;
+    phone := v_person.phone;
+    lid := v_person.lid;
+    user_id := v_person.user_id;
+    username := v_person.username;
+    name := v_person.name;
+    return next;
+  end loop;
+
+  if v_stored > 0 then
+    update received_counters c
+    set sequence = v_sequence,
+      stored = c.stored + v_stored
+    where c.number_id = p_number;
+  end if;
+end
+$$;

@@ -1,0 +1,135 @@
+-- Received messages, and chats: keyset, as lists of messages.
+
+-- name: ofWorkspace
+-- Index received_messages_by_workspace.
+select shown.*
+from received_messages r
+cross join lateral shown_received(r) shown
+where r.workspace_id = :workspaceId
+  and r.mode = :mode
+  and r.id < :before
+  and (:kind::text is null or r.kind = :kind)
+  and r.received_at >= :since
+  and r.received_at < :until
+order by r.id desc
+limit :limit
+
+-- name: ofNumbers
+-- Index received_messages_by_number.
+select found.*
+from unnest(:numbers::bigint[]) n (id)
+cross join lateral (
+  select shown.*
+  from received_messages r
+  cross join lateral shown_received(r) shown
+  where r.number_id = n.id
+    and r.workspace_id = :workspaceId
+    and r.mode = :mode
+    and r.id < :before
+    and (:kind::text is null or r.kind = :kind)
+    and r.received_at >= :since
+    and r.received_at < :until
+  order by r.id desc
+  limit :limit
+) found
+order by found.id desc
+limit :limit
+
+-- name: ofChat
+-- Index received_messages_by_chat.
+select shown.*
+from received_messages r
+cross join lateral shown_received(r) shown
+where r.chat_id = coalesce((select c.merged_into from chats c where c.id = :chatId), :chatId)
+  and r.workspace_id = :workspaceId
+  and r.mode = :mode
+  and (:numbers::bigint[] is null or r.number_id = any (:numbers))
+  and r.id < :before
+  and (:kind::text is null or r.kind = :kind)
+  and r.received_at >= :since
+  and r.received_at < :until
+order by r.id desc
+limit :limit
+
+-- name: after
+-- Index received_messages_by_sequence.
+select shown.*
+from received_messages r
+cross join lateral shown_received(r) shown
+where r.number_id = :numberId
+  and r.workspace_id = :workspaceId
+  and r.mode = :mode
+  and (:numbers::bigint[] is null or r.number_id = any (:numbers))
+  and r.sequence > :after
+  and (:kind::text is null or r.kind = :kind)
+order by r.sequence
+limit :limit
+
+-- name: get
+select shown.*
+from received_messages r
+cross join lateral shown_received(r) shown
+where r.id = :id
+  and r.workspace_id = :workspaceId
+  and r.mode = :mode
+  and (:numbers::bigint[] is null or r.number_id = any (:numbers))
+
+-- name: chats
+-- Index chats_by_activity.
+select shown.*
+from chats c
+cross join lateral shown_chat(c) shown
+where c.workspace_id = :workspaceId
+  and c.mode = :mode
+  and is_open_chat(c)
+  and c.activity < :before
+  and (:unread::boolean is null or (c.unread > 0) = :unread)
+order by c.activity desc
+limit :limit
+
+-- name: chatsOfNumbers
+-- Index chats_by_number.
+select found.*
+from unnest(:numbers::bigint[]) n (id)
+cross join lateral (
+  select shown.*
+  from chats c
+  cross join lateral shown_chat(c) shown
+  where c.number_id = n.id
+    and c.workspace_id = :workspaceId
+    and c.mode = :mode
+    and is_open_chat(c)
+    and c.activity < :before
+    and (:unread::boolean is null or (c.unread > 0) = :unread)
+  order by c.activity desc
+  limit :limit
+) found
+order by found.activity desc
+limit :limit
+
+-- name: chatsOfPhone
+-- One for each number that knows the phone. Indexes numbers_by_workspace, people_by_phone and chats_by_person.
+select shown.*
+from numbers n
+join people p on p.number_id = n.id
+  and p.phone = :phone
+join chats c on c.person_id = p.id
+cross join lateral shown_chat(c) shown
+where n.workspace_id = :workspaceId
+  and n.removed_at is null
+  and c.mode = :mode
+  and (:numbers::bigint[] is null or n.id = any (:numbers))
+  and is_open_chat(c)
+  and c.activity < :before
+  and (:unread::boolean is null or (c.unread > 0) = :unread)
+order by c.activity desc
+limit :limit
+
+-- name: chat
+select shown.*
+from chats c
+cross join lateral shown_chat(c) shown
+where c.id = :id
+  and c.workspace_id = :workspaceId
+  and c.mode = :mode
+  and (:numbers::bigint[] is null or c.number_id = any (:numbers))

@@ -1,0 +1,826 @@
+/** `ChatStore`: what people write to numbers, and what becomes of it. */
+import { assert } from "@effect/vitest"
+import { receivedEvent, receivedEventTypes, Store, toShard } from "@messaging-service/core"
+import type {
+  CallerScope,
+  ChatFilter,
+  ConversationSettings,
+  Incoming,
+  NumberId,
+  Person,
+  ReceivedErasure,
+  ReceivedFilter,
+  ReceivedMessage,
+  ReceivedMessageId,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import {
+  anEndpoint,
+  aStageWithKey,
+  claimDue,
+  delivered,
+  readLog,
+  settleDeliveries,
+} from "../Delivering.ts"
+import { at, ids, only, present } from "../Expect.ts"
+import { followOutbox } from "../follow.ts"
+import { toScope } from "../Reading.ts"
+import {
+  aMessage,
+  anEventId,
+  aNumber,
+  aPhone,
+  aStage,
+  day,
+  fresh,
+  hour,
+  minute,
+  noon,
+} from "../Records.ts"
+import { sendNext } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+
+const settings: ConversationSettings = {
+  groups: true,
+  retentionDays: 7,
+  media: "off",
+  maxFileBytes: 1000,
+  maxStorageBytes: 1000,
+  holdNewChats: false,
+  since: noon,
+}
+
+const turnOn = (workspaceId: WorkspaceId, changes: Partial<ConversationSettings> = {}) =>
+  Store.use(({ chats }) => chats.putConversations(workspaceId, { ...settings, ...changes }))
+
+const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
+
+const aLid = (): string => `9${fresh()}`
+
+const someone = (known: Partial<Person> = { phone: aPhone() }): Person => ({ ...nobody, ...known })
+
+const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
+  remoteId: `REMOTE${fresh()}`,
+  mode: "live",
+  fromMe: false,
+  group: null,
+  person: someone(),
+  kind: "text",
+  text: "Hello",
+  content: null,
+  file: null,
+  quote: null,
+  sentAt: noon - minute,
+  ...overrides,
+})
+
+const withEvents = (incoming: ReadonlyArray<Incoming>) =>
+  incoming.map((one) => ({ incoming: one, eventId: anEventId() }))
+
+const receive = (
+  { id }: Pick<SendingNumber, "id">,
+  incoming: ReadonlyArray<Incoming>,
+  now = noon,
+) => Store.use(({ chats }) => chats.receive(id, withEvents(incoming), now))
+
+/** Messages that are new and kept. */
+const received = (number: SendingNumber, incoming: ReadonlyArray<Incoming>, now = noon) =>
+  Effect.gen(function* () {
+    const outcomes = yield* receive(number, incoming, now)
+    assert.isTrue(outcomes.every(({ isNew }) => isNew))
+    return yield* Effect.forEach(outcomes, ({ id }) => lookUp(number, present(id)))
+  })
+
+const everyReceived: ReceivedFilter = {
+  numberId: null,
+  chatId: null,
+  kind: null,
+  since: null,
+  until: null,
+}
+
+const everyChat: ChatFilter = { numberId: null, phone: null, unread: null }
+
+const list = (
+  scope: CallerScope,
+  filter: Partial<ReceivedFilter> = {},
+  page = { before: null as number | null, limit: 100 },
+) => Store.use(({ chats }) => chats.listReceived(scope, { ...everyReceived, ...filter }, page))
+
+const listIds = (scope: CallerScope, filter: Partial<ReceivedFilter> = {}) =>
+  Effect.map(list(scope, filter), ({ items }) => ids(items))
+
+const listChats = (
+  scope: CallerScope,
+  filter: Partial<ChatFilter> = {},
+  page = { before: null as number | null, limit: 100 },
+) => Store.use(({ chats }) => chats.listChats(scope, { ...everyChat, ...filter }, page))
+
+const chatsOf = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
+  Effect.map(listChats(toScope(workspaceId, mode)), ({ items }) => items)
+
+const find = (
+  { workspaceId }: SendingNumber,
+  id: ReceivedMessageId,
+  mode: "live" | "test" = "live",
+) => Store.use(({ chats }) => chats.getReceived(toScope(workspaceId, mode), id))
+
+const lookUp = (number: SendingNumber, id: ReceivedMessageId) =>
+  Effect.gen(function* () {
+    return present((yield* find(number, id)) ?? (yield* find(number, id, "test")))
+  })
+
+const sequences = (items: ReadonlyArray<ReceivedMessage>) => items.map(({ sequence }) => sequence)
+
+const isReceived = (number: SendingNumber, incoming: Incoming) =>
+  Store.use(({ chats }) => chats.isReceived(number.id, incoming))
+
+/** Until nothing more is to go. */
+const erase = (workspaceId: WorkspaceId, changes: Partial<ReceivedErasure> = {}) =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    const whole = { now: noon, most: 1000, mostChats: 1000, marksBefore: noon - 30 * day }
+    let rounds = 0
+    while (yield* chats.eraseReceived({ workspaceId, ...whole, ...changes })) {
+      assert.isBelow(++rounds, 10)
+    }
+  })
+
+/** With conversations. */
+const aReceivingStage = (changes: Partial<ConversationSettings> = {}) =>
+  Effect.tap(aStage(), ({ workspace }) => turnOn(workspace.id, changes))
+
+/** With an endpoint that names the events of received messages. */
+const aToldStage = Effect.gen(function* () {
+  const stage = yield* aStageWithKey()
+  yield* turnOn(stage.workspace.id)
+  const endpoint = yield* anEndpoint(stage.key, { events: receivedEventTypes })
+  return { ...stage, endpoint }
+})
+
+export const receiving: Topic = (it) => {
+  it.effect("stores what is written to a number in its order, field by field", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aReceivingStage()
+      const person = someone({ phone: aPhone(), name: "Ann" })
+      const file = {
+        mimeType: "image/png",
+        size: 7,
+        fileName: "a.png",
+        seconds: null,
+        sha256: null,
+      }
+      const image = aText({
+        person,
+        kind: "image",
+        text: 'Grüße 🙂 "\\',
+        content: { type: "of its own" },
+        file,
+      })
+      const [first, second] = yield* received(number, [aText({ person }), image], noon + minute)
+      assert.deepStrictEqual(second, {
+        id: present(second).id,
+        workspaceId: workspace.id,
+        mode: "live",
+        sequence: 2,
+        number: { id: number.id, phone: number.phone, platform: number.platform },
+        chat: { id: present(first).chat.id, type: "person", name: "Ann" },
+        fromMe: false,
+        from: person,
+        kind: "image",
+        text: image.text,
+        content: image.content,
+        file,
+        replyTo: null,
+        sentAt: noon - minute,
+        receivedAt: noon + minute,
+        editedAt: null,
+        revokedAt: null,
+      })
+      assert.strictEqual(first?.sequence, 1)
+      assert.isBelow(first?.id ?? 0, second?.id ?? 0)
+      const another = yield* aNumber(workspace.id)
+      assert.deepStrictEqual(sequences(yield* received(another, [aText()])), [1])
+      assert.deepStrictEqual(sequences(yield* received(number, [aText(), aText()])), [3, 4])
+    }),
+  )
+
+  it.effect("a repeat is dropped, by phone, by LID and by both", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aReceivingStage()
+      const [phone, lid] = [aPhone(), aLid()]
+      const told = [{ phone }, { phone, lid }, { lid }, { lid, userId: `8${fresh()}` }]
+      const text = aText({ person: someone({ phone }) })
+      const outcomes = yield* Effect.forEach(told, (known) =>
+        receive(number, [{ ...text, person: someone(known) }]),
+      )
+      const { id } = only(at(outcomes, 0))
+      assert.deepStrictEqual(
+        outcomes.flat(),
+        told.map((_, index) => ({ id, isNew: index === 0 })),
+      )
+      const inBatch = aText()
+      assert.deepStrictEqual(
+        (yield* receive(number, [inBatch, inBatch])).map(({ isNew }) => isNew),
+        [true, false],
+      )
+      assert.isTrue(yield* isReceived(number, { ...text, person: someone({ lid }) }))
+      assert.isFalse(yield* isReceived(number, { ...text, fromMe: true }))
+      assert.isFalse(yield* isReceived(number, { ...text, mode: "test" }))
+      assert.isFalse(yield* isReceived(number, { ...text, remoteId: "another" }))
+      const group = { remoteId: `group ${fresh()}`, name: "Group" }
+      assert.isFalse(yield* isReceived(number, { ...text, group }))
+      assert.isFalse(yield* isReceived(number, { ...text, person: someone() }))
+    }),
+  )
+
+  it.effect("of a person who was known twice the older record and chat go on", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      for (const order of [
+        ["lid", "phone"],
+        ["phone", "lid"],
+      ] as const) {
+        const { number } = yield* aReceivingStage()
+        const addresses = { phone: aPhone(), lid: aLid() }
+        const alone = order.map((name) =>
+          aText({ person: someone({ [name]: addresses[name], name }) }),
+        )
+        const [first, second] = yield* received(number, alone)
+        assert.notStrictEqual(first?.chat.id, second?.chat.id)
+        const [third] = yield* received(number, [
+          aText({ person: someone({ ...addresses, username: "ann" }) }),
+        ])
+        const known = { ...nobody, ...addresses, username: "ann", name: order[0] }
+        assert.strictEqual(third?.chat.id, first?.chat.id)
+        assert.deepStrictEqual((yield* lookUp(number, present(first).id)).from, known)
+        const moved = yield* lookUp(number, present(second).id)
+        assert.deepStrictEqual([moved.chat.id, moved.from], [present(first).chat.id, known])
+        const chat = only(yield* chatsOf(number))
+        assert.deepStrictEqual(
+          { ...chat, activity: 0 },
+          {
+            ...known,
+            id: present(first).chat.id,
+            numberId: number.id,
+            type: "person",
+            activity: 0,
+            lastReceivedAt: noon,
+            lastSentAt: null,
+            unread: 3,
+            readUpTo: null,
+            mergedInto: null,
+          },
+        )
+        const scope = toScope(number.workspaceId)
+        const merged = present(yield* chats.getChat(scope, present(second).chat.id))
+        assert.deepStrictEqual([merged.mergedInto, merged.unread], [chat.id, 0])
+        assert.deepStrictEqual(
+          yield* listIds(scope, { chatId: merged.id }),
+          yield* listIds(scope, { chatId: chat.id }),
+        )
+        assert.lengthOf(yield* listIds(scope, { chatId: merged.id }), 3)
+        for (const text of alone) {
+          const again = { ...text, person: someone(addresses) }
+          assert.isFalse(only(yield* receive(number, [again])).isNew)
+        }
+      }
+    }),
+  )
+
+  it.effect("what a person is called later is shown in earlier messages too", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aReceivingStage()
+      const phone = aPhone()
+      const [first] = yield* received(number, [aText({ person: someone({ phone, name: "Ann" }) })])
+      yield* received(number, [aText({ person: someone({ phone, name: "Anna" }) })])
+      yield* received(number, [aText({ person: someone({ phone }) })])
+      const { chat, from } = yield* lookUp(number, present(first).id)
+      assert.deepStrictEqual([chat.name, from.name], ["Anna", "Anna"])
+    }),
+  )
+
+  it.effect("what the owner wrote on the phone is in the other one's chat, and not unread", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aReceivingStage()
+      const person = someone()
+      const [first, echo] = yield* received(number, [
+        aText({ person }),
+        aText({ person, fromMe: true }),
+      ])
+      assert.strictEqual(echo?.chat.id, first?.chat.id)
+      assert.deepStrictEqual(echo?.from, { ...nobody, phone: `+${number.phone}` })
+      const chat = only(yield* chatsOf(number))
+      assert.deepStrictEqual([chat.unread, chat.phone], [1, person.phone])
+      const group = { remoteId: `group ${fresh()}`, name: "Group" }
+      const own = aText({ group, person: null, fromMe: true })
+      const [inGroup] = yield* received(number, [own])
+      assert.strictEqual(inGroup?.chat.name, "Group")
+      assert.isFalse(only(yield* receive(number, [own])).isNew)
+    }),
+  )
+
+  it.effect("groups are stored where the workspace keeps them", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aReceivingStage()
+      const group = { remoteId: `group ${fresh()}`, name: "Group" }
+      const [ann, ben] = [someone(), someone()]
+      const texts = [aText({ group, person: ann }), aText({ group, person: ben })]
+      const [first, second] = yield* received(number, texts)
+      assert.deepStrictEqual([first?.from, second?.from], [ann, ben])
+      assert.deepStrictEqual(first?.chat, second?.chat)
+      assert.strictEqual(first?.chat.type, "group")
+      const renamed = { ...group, name: "Another name" }
+      yield* received(number, [aText({ group: renamed, person: ann })])
+      yield* received(number, [aText({ group: { ...group, name: null }, person: ann })])
+      const chat = only(yield* chatsOf(number))
+      assert.deepStrictEqual([chat.name, chat.phone, chat.unread], ["Another name", null, 4])
+      yield* received(number, [aText({ person: ann })])
+      assert.lengthOf(yield* chatsOf(number), 2)
+      yield* turnOn(workspace.id, { groups: false })
+      const outcomes = yield* receive(number, [
+        aText({ group, person: ann }),
+        aText({ person: ann }),
+      ])
+      assert.deepStrictEqual(
+        outcomes.map(({ id, isNew }) => [id !== null, isNew]),
+        [
+          [false, false],
+          [true, true],
+        ],
+      )
+    }),
+  )
+
+  it.effect("a quote names what it quotes where that is known", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aReceivingStage()
+      const sent = yield* aMessage(number)
+      yield* sendNext(number)
+      const person = someone()
+      const text = aText({ person })
+      const quoting = (remoteId: string | null, whose = person) =>
+        aText({ person: whose, quote: { remoteId, text: "quoted" } })
+      const messages = yield* received(number, [
+        text,
+        quoting(text.remoteId),
+        quoting(sent.transportId),
+        quoting("unknown"),
+        quoting(null),
+        // Of another chat.
+        quoting(text.remoteId, someone()),
+      ])
+      const none = { receivedMessageId: null, messageId: null, text: "quoted" }
+      assert.deepStrictEqual(
+        messages.map(({ replyTo }) => replyTo),
+        [
+          null,
+          { ...none, receivedMessageId: present(messages[0]).id },
+          { ...none, messageId: sent.id },
+          none,
+          none,
+          none,
+        ],
+      )
+    }),
+  )
+
+  it.effect("both modes are apart, and share the number's order", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aReceivingStage()
+      const text = aText()
+      const [live, test] = yield* received(number, [text, { ...text, mode: "test" }])
+      assert.deepStrictEqual([live?.sequence, test?.sequence], [1, 2])
+      assert.deepStrictEqual(yield* listIds(toScope(workspace.id)), [present(live).id])
+      assert.deepStrictEqual(yield* listIds(toScope(workspace.id, "test")), [present(test).id])
+      assert.isNull(yield* find(number, present(test).id))
+      assert.strictEqual(only(yield* chatsOf(number, "test")).id, test?.chat.id)
+      assert.strictEqual(only(yield* chatsOf(number)).id, live?.chat.id)
+    }),
+  )
+
+  it.effect("lists by number, chat, kind and time, page by page", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number, workspace } = yield* aReceivingStage()
+      const another = yield* aNumber(workspace.id)
+      const person = someone()
+      const a = only(yield* received(number, [aText({ person })], noon))
+      const b = only(yield* received(another, [aText({ kind: "image" })], noon + 1))
+      const c = only(yield* received(number, [aText({ kind: "image" })], noon + 2))
+      const d = only(yield* received(number, [aText({ person })], noon + 3))
+      const scope = toScope(workspace.id)
+      assert.deepStrictEqual(yield* listIds(scope), ids([d, c, b, a]))
+      assert.deepStrictEqual(yield* listIds(scope, { numberId: number.id }), ids([d, c, a]))
+      assert.deepStrictEqual(yield* listIds(scope, { chatId: a.chat.id }), ids([d, a]))
+      assert.deepStrictEqual(yield* listIds(scope, { kind: "image" }), ids([c, b]))
+      assert.deepStrictEqual(
+        yield* listIds(scope, { numberId: number.id, kind: "image" }),
+        ids([c]),
+      )
+      assert.deepStrictEqual(yield* listIds(scope, { chatId: a.chat.id, numberId: another.id }), [])
+      assert.deepStrictEqual(
+        yield* listIds(scope, { since: noon + 1, until: noon + 3 }),
+        ids([c, b]),
+      )
+      const restricted = { ...scope, restriction: [another.id] }
+      assert.deepStrictEqual(yield* listIds(restricted), ids([b]))
+      assert.deepStrictEqual(yield* listIds(restricted, { numberId: number.id }), [])
+      assert.deepStrictEqual(yield* listIds(restricted, { chatId: a.chat.id }), [])
+      assert.isNull(yield* chats.getReceived(restricted, a.id))
+      for (const filter of [{}, { numberId: number.id }, { chatId: a.chat.id }]) {
+        const whole = yield* listIds(scope, filter)
+        const walked: Array<ReceivedMessageId> = []
+        let before: number | null = null
+        do {
+          const page: Effect.Success<ReturnType<typeof list>> = yield* list(scope, filter, {
+            before,
+            limit: 1,
+          })
+          walked.push(...ids(page.items))
+          before = page.next
+        } while (before !== null)
+        assert.deepStrictEqual(walked, whole)
+      }
+      const after = (sequence: number, kind: "image" | null = null, limit = 100) =>
+        Effect.map(chats.receivedAfter(scope, number.id, sequence, kind, limit), ids)
+      assert.deepStrictEqual(yield* after(0), ids([a, c, d]))
+      assert.deepStrictEqual(yield* after(1), ids([c, d]))
+      assert.deepStrictEqual(yield* after(0, null, 2), ids([a, c]))
+      assert.deepStrictEqual(yield* after(0, "image"), ids([c]))
+      assert.deepStrictEqual(yield* after(3), [])
+      assert.deepStrictEqual(yield* chats.receivedAfter(restricted, number.id, 0, null, 9), [])
+    }),
+  )
+
+  it.effect("chats are listed by their latest activity, by number, phone and unread", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number, workspace } = yield* aReceivingStage()
+      const another = yield* aNumber(workspace.id)
+      const person = someone()
+      const a = only(yield* received(number, [aText({ person })])).chat.id
+      const b = only(yield* received(another, [aText({ person })])).chat.id
+      const c = only(yield* received(number, [aText({ fromMe: true })])).chat.id
+      yield* received(number, [aText({ person })], noon + 1)
+      const scope = toScope(workspace.id)
+      const listed = (filter: Partial<ChatFilter> = {}, of = scope) =>
+        Effect.map(listChats(of, filter), ({ items }) => ids(items))
+      assert.deepStrictEqual(yield* listed(), [a, c, b])
+      assert.deepStrictEqual(yield* listed({ numberId: number.id }), [a, c])
+      assert.deepStrictEqual(yield* listed({ phone: person.phone }), [a, b])
+      assert.deepStrictEqual(yield* listed({ phone: person.phone, numberId: another.id }), [b])
+      assert.deepStrictEqual(yield* listed({ phone: aPhone() }), [])
+      assert.deepStrictEqual(yield* listed({ unread: true }), [a, b])
+      assert.deepStrictEqual(yield* listed({ unread: false }), [c])
+      const restricted = { ...scope, restriction: [another.id] }
+      assert.deepStrictEqual(yield* listed({}, restricted), [b])
+      assert.deepStrictEqual(yield* listed({ phone: person.phone }, restricted), [b])
+      assert.deepStrictEqual(yield* listed({ numberId: number.id }, restricted), [])
+      assert.isNull(yield* chats.getChat(restricted, a))
+      assert.strictEqual((yield* chats.getChat(scope, a))?.lastReceivedAt, noon + 1)
+      const first = yield* listChats(scope, {}, { before: null, limit: 2 })
+      assert.deepStrictEqual(ids(first.items), [a, c])
+      const rest = yield* listChats(scope, {}, { before: first.next, limit: 2 })
+      assert.deepStrictEqual([ids(rest.items), rest.next], [[b], null])
+    }),
+  )
+
+  it.effect("each message announces itself once, to endpoints that name its event", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { key, number, workspace } = yield* aToldStage
+      const usual = yield* anEndpoint(key)
+      const { chats } = yield* Store
+      const person = someone({ phone: aPhone(), name: "Ann" })
+      const group = { remoteId: `group ${fresh()}`, name: "Group" }
+      const contact = { contacts: [{ name: "Ben", phones: ["+4915550000"] }] }
+      const incoming = withEvents([
+        aText({ person, kind: "contact", content: contact }),
+        aText({ person, fromMe: true, quote: { remoteId: null, text: "q" } }),
+        aText({ group, person }),
+        aText({ mode: "test" }),
+      ])
+      const outcomes = yield* chats.receive(number.id, incoming, noon + minute)
+      yield* chats.receive(number.id, incoming, noon + hour)
+      const events = yield* Effect.forEach(outcomes, ({ id }, index) =>
+        Effect.map(lookUp(number, present(id)), (message) =>
+          receivedEvent(at(incoming, index).eventId, message),
+        ),
+      )
+      const shown = (yield* follow(workspace.id)).map((one) => ({
+        id: one.eventId,
+        type: one.type,
+        workspaceId: one.workspaceId,
+        mode: one.mode,
+        messageId: one.messageId,
+        createdAt: one.createdAt,
+        body: one.body,
+      }))
+      assert.deepStrictEqual(
+        shown,
+        events.map(({ body, createdAt, id, messageId, mode, type, workspaceId }) => ({
+          id,
+          type,
+          workspaceId,
+          mode,
+          messageId,
+          createdAt,
+          body,
+        })),
+      )
+      const claimed = yield* claimDue({ now: noon + minute })
+      const own = claimed.filter(({ eventId }) => events.some(({ id }) => id === eventId))
+      assert.sameMembers(
+        own.map(({ body }) => body),
+        events.filter(({ mode }) => mode === "live").map(({ body }) => body),
+      )
+      assert.isFalse(claimed.some(({ targetId }) => targetId === usual.id))
+      yield* settleDeliveries(...claimed.map((one) => delivered(one)))
+    }),
+  )
+
+  it.effect("nothing is stored while conversations are off, or for a removed number", () =>
+    Effect.gen(function* () {
+      const { chats, numbers } = yield* Store
+      const { number, workspace } = yield* aStage()
+      const nothing = [{ id: null, isNew: false }]
+      const text = aText()
+      assert.deepStrictEqual(yield* receive(number, [text]), nothing)
+      assert.isFalse(yield* isReceived(number, text))
+      yield* turnOn(workspace.id)
+      assert.isTrue(yield* chats.anyConversations)
+      const { id } = only(yield* received(number, [text]))
+      assert.isTrue(yield* isReceived(number, text))
+      assert.deepStrictEqual(present(yield* chats.conversations(workspace.id)).stored, {
+        messages: 1,
+        bytes: 0,
+        oldestAt: noon,
+      })
+      yield* chats.deleteConversations(workspace.id)
+      assert.deepStrictEqual(yield* receive(number, [aText()]), nothing)
+      assert.isNull(yield* find(number, id))
+      assert.deepStrictEqual(yield* chatsOf(number), [])
+      // What came before is not read again.
+      yield* turnOn(workspace.id, { since: noon + 1 })
+      assert.isNull(yield* find(number, id))
+      const another = yield* aNumber(workspace.id)
+      const later = only(yield* received(another, [aText()], noon + 1))
+      yield* numbers.remove(workspace.id, another.id, noon + 2)
+      assert.deepStrictEqual(yield* receive(another, [aText()], noon + 2), nothing)
+      assert.isNull(yield* find(another, later.id))
+      assert.deepStrictEqual(yield* chatsOf(another), [])
+      assert.deepStrictEqual(
+        yield* chats.receive(999_999_999 as NumberId, withEvents([aText()]), noon),
+        nothing,
+      )
+    }),
+  )
+
+  it.effect("a session's write stores what it opened, and nothing once another has the shard", () =>
+    Effect.gen(function* () {
+      const { sessions } = yield* Store
+      const { number, workspace } = yield* aReceivingStage()
+      const worker = yield* Effect.acquireRelease(sessions.addWorker("a worker", 100), (id) =>
+        Effect.orDie(sessions.removeWorker(id)),
+      )
+      const shard = toShard(number.id)
+      let leases = yield* sessions.takeShards(worker, [shard])
+      // Skipped while a write in flight locks it.
+      while (leases.length === 0) leases = yield* sessions.takeShards(worker, [shard])
+      const fence = only(leases)
+      const text = aText()
+      const write = (term: number, one: Incoming, value: string) =>
+        sessions.write(
+          number.id,
+          "credentials",
+          [{ type: "session", id: "1", value }],
+          noon,
+          { shard: fence.shard, term },
+          withEvents([one]),
+        )
+      assert.isTrue(yield* write(fence.term, text, "one"))
+      assert.isFalse(yield* write(fence.term - 1, aText(), "late"))
+      assert.isTrue(yield* write(fence.term, text, "two"))
+      assert.lengthOf(yield* listIds(toScope(workspace.id)), 1)
+      assert.deepStrictEqual(
+        [...(yield* sessions.keys(number.id, "session", ["1"]))],
+        [["1", "two"]],
+      )
+    }),
+  )
+
+  it.effect("a deleted message is gone with its event, and its repeat stays one", () =>
+    Effect.gen(function* () {
+      const { chats, webhooks } = yield* Store
+      const follow = yield* followOutbox
+      const { endpoint, number, workspace } = yield* aToldStage
+      const text = aText()
+      const [first, second] = yield* received(number, [text, aText({ person: text.person })])
+      const [told] = yield* claimDue({ now: noon, perTarget: 1 })
+      yield* settleDeliveries(delivered(present(told)))
+      const scope = toScope(workspace.id)
+      const { id } = present(first)
+      assert.isFalse(yield* chats.deleteReceived(toScope(workspace.id, "test"), id, noon))
+      assert.isFalse(yield* chats.deleteReceived({ ...scope, restriction: [] }, id, noon))
+      assert.isTrue(yield* chats.deleteReceived(scope, id, noon))
+      assert.isFalse(yield* chats.deleteReceived(scope, id, noon))
+      assert.isNull(yield* chats.getReceived(scope, id))
+      assert.lengthOf(yield* follow(workspace.id), 1)
+      assert.strictEqual(only(yield* chatsOf(number)).unread, 1)
+      assert.deepStrictEqual(only(yield* receive(number, [text])), { id, isNew: false })
+      assert.isTrue(yield* isReceived(number, text))
+      assert.deepStrictEqual(sequences(yield* received(number, [aText()])), [3])
+      const attempt = only(yield* readLog(endpoint))
+      assert.isNull(present(yield* webhooks.attempt(endpoint.id, attempt.id)).requestBody)
+      yield* chats.deleteReceived(scope, present(second).id, noon)
+      yield* Effect.forEach(yield* listIds(scope), (one) => chats.deleteReceived(scope, one, noon))
+      assert.deepStrictEqual(yield* claimDue({ now: noon }), [])
+      assert.deepStrictEqual(yield* follow(workspace.id), [])
+    }),
+  )
+
+  it.effect("a delivery in flight ends with its message", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { endpoint, number, workspace } = yield* aToldStage
+      const { id } = only(yield* received(number, [aText()]))
+      const claimed = only(yield* claimDue({ now: noon }))
+      yield* chats.deleteReceived(toScope(workspace.id), id, noon)
+      yield* settleDeliveries(delivered(claimed))
+      assert.deepStrictEqual(yield* readLog(endpoint), [])
+      const later = only(yield* received(number, [aText()]))
+      const next = only(yield* claimDue({ now: noon }))
+      assert.include(next.body, `"id":${later.id},`)
+      yield* settleDeliveries(delivered(next))
+    }),
+  )
+
+  it.effect("a removed chat is unknown at once, and what comes later begins another", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number, workspace } = yield* aReceivingStage()
+      const addresses = { phone: aPhone(), lid: aLid() }
+      const [first, second] = yield* received(number, [
+        aText({ person: someone({ phone: addresses.phone }) }),
+        aText({ person: someone({ lid: addresses.lid }) }),
+        aText({ person: someone(addresses) }),
+      ])
+      const scope = toScope(workspace.id)
+      // Merged into the first one's.
+      const chatId = present(second).chat.id
+      assert.strictEqual(chatId, present(first).chat.id)
+      const merged = present(yield* chats.getChat(scope, chatId))
+      assert.isFalse(yield* chats.deleteChat(toScope(workspace.id, "test"), chatId, noon))
+      assert.isTrue(yield* chats.deleteChat(scope, merged.id, noon))
+      assert.isFalse(yield* chats.deleteChat(scope, merged.id, noon))
+      assert.isNull(yield* chats.getChat(scope, chatId))
+      assert.deepStrictEqual(yield* listIds(scope), [])
+      assert.deepStrictEqual(yield* listIds(scope, { chatId }), [])
+      assert.deepStrictEqual(yield* chats.receivedAfter(scope, number.id, 0, null, 9), [])
+      const later = only(yield* received(number, [aText({ person: someone(addresses) })]))
+      assert.notStrictEqual(later.chat.id, chatId)
+      yield* erase(workspace.id)
+      assert.deepStrictEqual(yield* listIds(scope), [later.id])
+      assert.deepStrictEqual(present(yield* chats.conversations(workspace.id)).stored, {
+        messages: 1,
+        bytes: 0,
+        oldestAt: noon,
+      })
+    }),
+  )
+
+  it.effect("a chat that was merged is removed with the one that went on", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number, workspace } = yield* aReceivingStage()
+      const addresses = { phone: aPhone(), lid: aLid() }
+      const first = only(
+        yield* received(number, [aText({ person: someone({ lid: addresses.lid }) })]),
+      )
+      const second = only(
+        yield* received(number, [aText({ person: someone({ phone: addresses.phone }) })]),
+      )
+      yield* received(number, [aText({ person: someone(addresses) })])
+      const scope = toScope(workspace.id)
+      assert.isTrue(yield* chats.deleteChat(scope, second.chat.id, noon))
+      assert.isNull(yield* chats.getChat(scope, first.chat.id))
+      assert.isNull(yield* chats.getChat(scope, second.chat.id))
+      assert.isFalse(yield* chats.deleteChat(scope, second.chat.id, noon))
+      yield* erase(workspace.id)
+      assert.deepStrictEqual(yield* chatsOf(number), [])
+    }),
+  )
+
+  it.effect("erases what is older than the workspace keeps it, and marks in time", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aReceivingStage({ retentionDays: 7 })
+      const texts = [aText(), aText()]
+      const old = yield* received(number, texts.slice(0, 1), noon)
+      const [kept] = yield* received(number, texts.slice(1), noon + 1)
+      const scope = toScope(workspace.id)
+      yield* erase(workspace.id, { now: noon + 7 * day })
+      assert.deepStrictEqual(yield* listIds(scope), ids([present(kept), ...old]))
+      yield* erase(workspace.id, { now: noon + 7 * day + 1, marksBefore: noon })
+      assert.deepStrictEqual(yield* listIds(scope), [present(kept).id])
+      assert.lengthOf(yield* chatsOf(number), 1)
+      assert.isTrue(yield* isReceived(number, present(texts[0])))
+      yield* erase(workspace.id, {
+        now: noon + 7 * day + 1,
+        marksBefore: noon + 7 * day + 2,
+      })
+      assert.isFalse(yield* isReceived(number, present(texts[0])))
+      assert.isTrue(yield* isReceived(number, present(texts[1])))
+      assert.deepStrictEqual(sequences(yield* received(number, texts.slice(0, 1), noon + 2)), [3])
+    }),
+  )
+
+  it.effect("of too many the oldest messages and chats go", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aReceivingStage()
+      const person = someone()
+      const texts = [aText({ person }), aText({ mode: "test" }), aText(), aText({ person })]
+      const messages = yield* received(number, texts)
+      const scope = toScope(workspace.id)
+      yield* erase(workspace.id, { most: 2 })
+      assert.deepStrictEqual(yield* listIds(scope), ids(messages.slice(2).toReversed()))
+      assert.deepStrictEqual(yield* listIds(toScope(workspace.id, "test")), [])
+      yield* erase(workspace.id, { mostChats: 1 })
+      assert.deepStrictEqual(yield* listIds(scope), ids(messages.slice(3)))
+      assert.lengthOf(yield* chatsOf(number), 1)
+    }),
+  )
+
+  it.effect(
+    "erases all of a workspace that turned conversations off, and of a removed number",
+    () =>
+      Effect.gen(function* () {
+        const { chats, numbers } = yield* Store
+        const follow = yield* followOutbox
+        const { number, workspace } = yield* aToldStage
+        const another = yield* aNumber(workspace.id)
+        const group = { remoteId: `group ${fresh()}`, name: "Group" }
+        yield* received(number, [aText(), aText({ group }), aText({ mode: "test" })])
+        const kept = only(yield* received(another, [aText()]))
+        yield* numbers.remove(workspace.id, number.id, noon)
+        yield* erase(workspace.id)
+        assert.deepStrictEqual(present(yield* chats.conversations(workspace.id)).stored.messages, 1)
+        assert.deepStrictEqual(
+          (yield* follow(workspace.id)).map(
+            ({ body }) => JSON.parse(body).data.received_message.id,
+          ),
+          [kept.id],
+        )
+        yield* chats.deleteConversations(workspace.id)
+        yield* erase(workspace.id)
+        assert.deepStrictEqual(yield* follow(workspace.id), [])
+        assert.deepStrictEqual(yield* claimDue({ now: noon }), [])
+        // Turned on again, nothing of before is there.
+        yield* turnOn(workspace.id)
+        assert.deepStrictEqual(yield* listIds(toScope(workspace.id)), [])
+        assert.deepStrictEqual(present(yield* chats.conversations(workspace.id)).stored, {
+          messages: 0,
+          bytes: 0,
+          oldestAt: null,
+        })
+        assert.deepStrictEqual(sequences(yield* received(another, [aText()])), [2])
+      }),
+  )
+
+  it.effect("a deleted workspace is erased once nothing is left of what it received", () =>
+    Effect.gen(function* () {
+      const { system, workspaces } = yield* Store
+      const { number, workspace } = yield* aReceivingStage()
+      yield* received(number, [aText(), aText()])
+      yield* workspaces.delete(workspace.id, noon)
+      const eraseDeleted = Effect.gen(function* () {
+        yield* system.eraseEnded([{ workspaceId: workspace.id, endedBefore: noon + day }])
+        yield* system.eraseRemoved({ now: noon, endpointsBefore: noon, sessionsBefore: noon })
+        yield* system.eraseDeleted([{ id: workspace.id, claimants: [] }], noon)
+        const left = yield* system.retainedWorkspaces(workspace.id - 1, 1)
+        return !ids(left).includes(workspace.id)
+      })
+      assert.isFalse(yield* eraseDeleted)
+      yield* erase(workspace.id)
+      assert.isTrue(yield* eraseDeleted)
+    }),
+  )
+
+  it.effect("an unknown scope or id finds nothing", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number } = yield* aReceivingStage()
+      const { chat, id } = only(yield* received(number, [aText()]))
+      const other = toScope((yield* aStage()).workspace.id)
+      assert.isNull(yield* chats.getReceived(other, id))
+      assert.isNull(yield* chats.getChat(other, chat.id))
+      assert.isFalse(yield* chats.deleteReceived(other, id, noon))
+      assert.isFalse(yield* chats.deleteChat(other, chat.id, noon))
+      assert.deepStrictEqual(yield* listIds(other, { numberId: number.id }), [])
+      assert.deepStrictEqual(yield* listIds(other, { chatId: chat.id }), [])
+      assert.deepStrictEqual(yield* chats.receivedAfter(other, number.id, 0, null, 9), [])
+    }),
+  )
+}
