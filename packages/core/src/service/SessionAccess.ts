@@ -2,9 +2,10 @@
  * A transport's reads and writes of its numbers' sessions. They retry until the store answers:
  * connections to the remote must not end, or run without their data, because the store was away.
  */
-import { Effect } from "effect"
+import { Cause, Effect } from "effect"
 import { StoreUnavailable } from "../model/Refusal.ts"
 import { sleep } from "../model/Time.ts"
+import { logFailure } from "./logThrottled.ts"
 import { NumberMoved } from "./NumberOwnership.ts"
 
 /** Between two tries, in real milliseconds. */
@@ -37,9 +38,21 @@ export interface SessionAccess {
    * held, since ownership may be in doubt only briefly, as after a clock change.
    */
   write<E>(work: Effect.Effect<void, E>): Effect.Effect<void>
+  /**
+   * As `write`, for what the remote forgets once the library continues: it returns after the commit
+   * only, also after a defect. A write that `letGo` prevents never returns.
+   */
+  commit<E>(work: Effect.Effect<void, E>): Effect.Effect<void>
   /** Stops all writes, whatever the library still does. */
   readonly letGo: () => void
 }
+
+const logDefects = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+  Effect.tapCause(work, (cause) =>
+    Cause.hasDies(cause)
+      ? logFailure("could not commit, retrying", cause, Effect.logError)
+      : Effect.void,
+  )
 
 /**
  * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
@@ -60,6 +73,8 @@ export const makeSessionAccess = (isOwned: () => boolean): SessionAccess => {
         { while: (error) => isHeld && !hasMoved(error) },
       ),
     write: (work) => Effect.suspend(() => (isHeld ? write(work) : Effect.void)),
+    commit: (work) =>
+      Effect.suspend(() => (isHeld ? write(Effect.sandbox(logDefects(work))) : Effect.never)),
     letGo: () => {
       isHeld = false
     },

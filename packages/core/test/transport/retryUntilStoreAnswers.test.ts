@@ -132,3 +132,37 @@ it.effect("nothing is written once the connection is over, and nothing waits for
     assert.isDefined(reading.pollUnsafe())
   }),
 )
+
+it.effect("a commit returns once it is made, after failures and defects too", () =>
+  Effect.gen(function* () {
+    const access = makeSessionAccess(() => true)
+    let tries = 0
+    const work = Effect.suspend(() => {
+      tries++
+      if (tries === 1)
+        return Effect.fail(new StoreUnavailable({ operation: "write", cause: "away" }))
+      return tries === 2 ? Effect.die(new Error("a defect")) : Effect.void
+    })
+    const committing = yield* Effect.forkChild(access.commit(work))
+    yield* TestClock.adjust("1 millis")
+    assert.isUndefined(committing.pollUnsafe())
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(committing.pollUnsafe())
+    assert.strictEqual(tries, 3)
+  }),
+)
+
+it.effect("a commit that the end of the connection prevents never returns", () =>
+  Effect.gen(function* () {
+    const access = makeSessionAccess(() => true)
+    const unavailable = answersAfter(Infinity)
+    const early = yield* Effect.forkChild(access.commit(unavailable.work))
+    yield* TestClock.adjust("1 second")
+    access.letGo()
+    const store = answersAfter(0)
+    const late = yield* Effect.forkChild(access.commit(store.work))
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual([early.pollUnsafe(), late.pollUnsafe()], [undefined, undefined])
+    assert.strictEqual(store.requests(), 0)
+  }),
+)
