@@ -211,6 +211,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
       device: [settings.deviceName, "Chrome", "1.0"],
       qrMillis: null,
       sentMessage: (id) => sentMessage(numberId, id),
+      isReceived: device.isReceived,
       proxy,
       retryRequests: before.retryRequests,
     })

@@ -22,10 +22,12 @@ import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import { HttpsProxyAgent } from "https-proxy-agent"
 import { SocksProxyAgent } from "socks-proxy-agent"
+import { committing, makeArrivals, makeTurns } from "./received.ts"
+import type { IsReceived } from "./received.ts"
 import { changesNames, showRefusedDevices } from "./recipients.ts"
 import { makeResender, unacknowledged } from "./retryReceipts.ts"
 import type { RetryRequests } from "./retryReceipts.ts"
-import { takingTurns } from "./signalTurns.ts"
+import { libsignalQueues, takingTurns } from "./signalTurns.ts"
 import type { WhatsAppSettings } from "./WhatsAppSettings.ts"
 
 // What to do after a connection ends
@@ -203,6 +205,8 @@ interface ConnectionOptions {
   readonly qrMillis: number | null
   readonly sentMessage: (id: string) => Promise<proto.IMessage | undefined>
   readonly holdsBack?: boolean
+  /** Default: nothing is. */
+  readonly isReceived?: IsReceived
   /** The proxy's URL; null without one. */
   readonly proxy: string | null
   /** Unanswered retry requests from earlier connections. */
@@ -251,9 +255,19 @@ const getIds = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
   return [attrs["id"], ...others].filter((id) => id !== undefined)
 }
 
+const makeRepository = (
+  stanzas: WeakMap<Uint8Array, BinaryNode>,
+  isReceived: IsReceived,
+): MakeRepository => {
+  const quiet = quietRepository(DEFAULT_CONNECTION_CONFIG.makeSignalRepository)
+  const ofProcess = takingTurns(libsignalQueues)(quiet)
+  return takingTurns(new Map())(committing(stanzas, isReceived)(ofProcess))
+}
+
 const makeSocket = (
   settings: WhatsAppSettings,
-  { auth, device, proxy, qrMillis, sentMessage }: ConnectionOptions,
+  { auth, device, isReceived, proxy, qrMillis, sentMessage }: ConnectionOptions,
+  stanzas: WeakMap<Uint8Array, BinaryNode>,
   msgRetryCounterCache: CacheStore,
 ): WASocket =>
   makeWASocket({
@@ -262,9 +276,7 @@ const makeSocket = (
     version: [...(settings.version ?? DEFAULT_CONNECTION_CONFIG.version)],
     browser: [...device],
     logger: silentLogger,
-    makeSignalRepository: takingTurns(
-      quietRepository(DEFAULT_CONNECTION_CONFIG.makeSignalRepository),
-    ),
+    makeSignalRepository: makeRepository(stanzas, isReceived ?? (() => Promise.resolve(false))),
     connectTimeoutMs: questionMillis,
     defaultQueryTimeoutMs: questionMillis,
     keepAliveIntervalMs: settings.keepAliveMillis,
@@ -299,6 +311,9 @@ const openSocket = (guarded: RunGuarded, make: () => WASocket): WASocket => {
 
 type Resender = ReturnType<typeof makeResender>
 
+/** Decides when, and with which node, the library hears of an event. */
+type Hearing = (node: BinaryNode, hear: (node?: BinaryNode) => Promise<void>) => Promise<void>
+
 interface Listening {
   readonly socket: WASocket
   readonly acknowledged: Connection["acknowledged"]
@@ -307,29 +322,27 @@ interface Listening {
 }
 
 /** Acknowledges a receipt only once the service has stored it. */
-const serveReceipts = ({ acknowledged, resender, report, socket }: Listening): void => {
+const serveReceipts = ({ acknowledged, resender, report, socket }: Listening): Hearing => {
   const receiptTaken = (node: BinaryNode) => {
     const { from = "", participant = from, type = null } = node.attrs
     const { promise, resolve } = Promise.withResolvers<void>()
     report({ _tag: "Receipt", ids: getIds(node), type, by: participant, claimed: resolve })
     return promise
   }
-  shield(socket, {
-    "CB:receipt": async (receipt, hear) => {
-      await receiptTaken(receipt)
-      if (receipt.attrs["type"] !== "retry") return hear()
-      for (const id of getIds(receipt)) {
-        // A retry receipt proves that WhatsApp took the message. A later word is about the copy.
-        const takeWord = acknowledged.get(id)
-        if (takeWord === undefined) continue
-        resender.expectsFirst(id)
-        takeWord(null)
-      }
-      const request = unacknowledged(receipt)
-      const isSettled = await resender.serve(receipt, () => hear(request))
-      if (isSettled) await socket.sendMessageAck(receipt)
-    },
-  })
+  return async (receipt, hear) => {
+    await receiptTaken(receipt)
+    if (receipt.attrs["type"] !== "retry") return hear()
+    for (const id of getIds(receipt)) {
+      // A retry receipt proves that WhatsApp took the message. A later word is about the copy.
+      const takeWord = acknowledged.get(id)
+      if (takeWord === undefined) continue
+      resender.expectsFirst(id)
+      takeWord(null)
+    }
+    const request = unacknowledged(receipt)
+    const isSettled = await resender.serve(receipt, () => hear(request))
+    if (isSettled) await socket.sendMessageAck(receipt)
+  }
 }
 
 /** Turns what WhatsApp sends into events and acknowledgements. */
@@ -400,13 +413,26 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
   const guarded = yield* guardLibrary("whatsapp", isLibrarys, () => {
     void socket.end(new Error("the library failed")).catch(() => undefined)
   })
-  const socket = openSocket(guarded, () => makeSocket(settings, options, resender.counts))
+  const arrivals = makeArrivals({
+    isOpen: () => socket.ws.isOpen,
+    pause: () => callInner(socket, "pause"),
+    resume: () => callInner(socket, "resume"),
+  })
+  const socket = openSocket(guarded, () =>
+    makeSocket(settings, options, arrivals.stanzas, resender.counts),
+  )
   const { ev, ws } = socket
   // The library's listener for calls makes messages of missed ones, and handles no failure.
   ev.removeAllListeners("call")
   const gate = makeGate(socket)
   const listening: Listening = { socket, acknowledged, resender, report }
-  serveReceipts(listening)
+  const readInOrder = makeTurns()
+  shield(socket, {
+    "CB:receipt": serveReceipts(listening),
+    "CB:message": arrivals.arrived,
+    // A large frame is unpacked while later ones come.
+    message: (_, hear) => readInOrder(hear),
+  })
   closeInTime(socket)
   // Because the library listens to this event, it reports a refused upgrade nowhere else.
   ws.on("unexpected-response", () => void socket.end(upgradeRefused()))
@@ -474,16 +500,11 @@ const makeGate = ({ ws }: WASocket) => {
 /**
  * Catches what the library's asynchronous listeners throw: an unhandled rejection would end the process.
  * After an unreadable frame all later ones are unreadable too, so the connection ends.
- * `around` decides when, and with which node, the library hears of an event.
+ * `around` is asked first.
  *
  * All events pass one function: a wrapper for each listener took 5 kB of every connection.
  */
-const shield = (
-  socket: WASocket,
-  around: Readonly<
-    Record<string, (node: BinaryNode, hear: (node?: BinaryNode) => Promise<void>) => Promise<void>>
-  >,
-): void => {
+const shield = (socket: WASocket, around: Readonly<Record<string, Hearing>>): void => {
   const { ws } = socket
   const notify = async (
     event: string | symbol,
@@ -520,8 +541,12 @@ const closeInTime = (socket: WASocket): void => {
   }
 }
 
-/** Terminates the web socket without a closing handshake. */
-const cutOff = ({ ws }: WASocket): void => {
-  const terminate = field(field(ws, "socket"), "terminate")
-  if (typeof terminate === "function") Reflect.apply(terminate, field(ws, "socket"), [])
+/** Calls the web socket below the library's, if there is one. */
+const callInner = ({ ws }: WASocket, name: "pause" | "resume" | "terminate"): void => {
+  const inner = field(ws, "socket")
+  const method = field(inner, name)
+  if (typeof method === "function") Reflect.apply(method, inner, [])
 }
+
+/** Terminates the web socket without a closing handshake. */
+const cutOff = (socket: WASocket): void => callInner(socket, "terminate")

@@ -6,7 +6,7 @@
  * from the recipient's pre-keys.
  */
 import { makeSessionAccess } from "@messaging-service/core"
-import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core"
+import type { Incoming, KeyChange, NumberId, SessionVault } from "@messaging-service/core"
 import { BufferJSON, initAuthCreds, proto } from "baileys"
 import type {
   AuthenticationCreds,
@@ -16,6 +16,8 @@ import type {
 } from "baileys"
 import { Effect } from "effect"
 import { aloud } from "./Connection.ts"
+import { splitReceived } from "./received.ts"
+import type { IsReceived } from "./received.ts"
 
 // Key cache: texts to a known recipient need the same few keys. Only the owning worker writes them.
 
@@ -143,7 +145,7 @@ export const isLinked = (creds: AuthenticationCreds): boolean =>
 
 const keyStore = (
   read: (type: string, ids: ReadonlyArray<string>) => Promise<ReadonlyMap<string, string>>,
-  write: (changes: ReadonlyArray<KeyChange>) => Promise<void>,
+  write: (changes: ReadonlyArray<KeyChange>, received: ReadonlyArray<Incoming>) => Promise<void>,
 ): AuthenticationState["keys"] => ({
   get: async <T extends KeyType>(type: T, ids: Array<string>) => {
     const found = await read(type, ids)
@@ -152,8 +154,9 @@ const keyStore = (
     )
   },
   set: async (data) => {
-    const changes = getChanges(data)
-    if (changes.length > 0) await write(changes)
+    const { keys, received } = splitReceived(data)
+    const changes = getChanges(keys)
+    if (changes.length > 0 || received.length > 0) await write(changes, received)
   },
 })
 
@@ -161,6 +164,7 @@ const keyStore = (
 interface KeptDevice {
   readonly auth: AuthenticationState
   readonly saveCredentials: () => Promise<void>
+  readonly isReceived: IsReceived
   /** Stops all later writes, whatever the library still does. */
   readonly letGo: () => void
 }
@@ -182,23 +186,29 @@ export const openDevice = (
       aloud(() => run(access.read(vault.keys(numberId, type, ids)))),
     )
     /** Serialises the credentials when it runs: a delayed write may follow a later one. */
-    const write = (withCredentials: boolean, changes: ReadonlyArray<KeyChange>): Promise<void> => {
+    const write = (
+      withCredentials: boolean,
+      changes: ReadonlyArray<KeyChange>,
+      received: ReadonlyArray<Incoming> = [],
+    ): Promise<void> => {
       const once = Effect.suspend(() =>
-        vault.write(numberId, withCredentials ? toText(creds) : null, changes),
+        vault.write(numberId, withCredentials ? toText(creds) : null, changes, received),
       )
-      return aloud(() => run(access.write(once)))
+      // WhatsApp forgets a message that the library acknowledges.
+      return aloud(() => run(received.length === 0 ? access.write(once) : access.commit(once)))
     }
     return {
       auth: {
         creds,
-        keys: keyStore(latest.read, async (changes) => {
+        keys: keyStore(latest.read, async (changes, received) => {
           // Credentials count the pre-keys: write both together, so that a crash repeats no id.
           const counts = changes.some(({ type }) => type === "pre-key")
-          await write(counts, changes)
+          await write(counts, changes, received)
           latest.written(changes)
         }),
       },
       saveCredentials: () => write(true, []),
+      isReceived: (incoming) => aloud(() => run(access.read(vault.isReceived(numberId, incoming)))),
       letGo: access.letGo,
     }
   })

@@ -3,16 +3,26 @@
  * numbers of the process, and runs a queued call inside the async context of the first. Baileys batches
  * writes by that context, so a second number's writes would land in another's
  * batch, or in one that is over. Here the second number waits before it enters the queue.
+ *
+ * A commit may wait for the store, or never end: it must hold up its own number only. So turns of the
+ * process end before it, and those of a connection after it.
  */
 import type { SignalRepositoryWithLIDStore, UserFacingSocketConfig } from "baileys"
 
 type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]>
 
 /** The end of the last turn at each address. */
-const queues = new Map<string, Promise<void>>()
+type Queues = Map<string, Promise<void>>
+
+/** Those of all numbers of the process. */
+export const libsignalQueues: Queues = new Map()
 
 /** Runs the work after all earlier work at the address, in the caller's async context. */
-const sequentially = async <A>(address: string, work: () => Promise<A>): Promise<A> => {
+const sequentially = async <A>(
+  queues: Queues,
+  address: string,
+  work: () => Promise<A>,
+): Promise<A> => {
   const before = queues.get(address)
   const { promise, resolve } = Promise.withResolvers<void>()
   queues.set(address, promise)
@@ -26,21 +36,19 @@ const sequentially = async <A>(address: string, work: () => Promise<A>): Promise
 }
 
 export const takingTurns =
+  (queues: Queues) =>
   (make: MakeRepository): MakeRepository =>
   (...args) => {
     const repository = make(...args)
-    const toAddress = (jid: string) => repository.jidToSignalProtocolAddress(jid)
+    const inTurn = <A>(jid: string, work: () => Promise<A>, group = ""): Promise<A> =>
+      sequentially(queues, `${group} ${repository.jidToSignalProtocolAddress(jid)}`, work)
     const claiming: Partial<SignalRepositoryWithLIDStore> = {
-      encryptMessage: (message) =>
-        sequentially(toAddress(message.jid), () => repository.encryptMessage(message)),
-      decryptMessage: (message) =>
-        sequentially(toAddress(message.jid), () => repository.decryptMessage(message)),
+      encryptMessage: (message) => inTurn(message.jid, () => repository.encryptMessage(message)),
+      decryptMessage: (message) => inTurn(message.jid, () => repository.decryptMessage(message)),
       injectE2ESession: (session) =>
-        sequentially(toAddress(session.jid), () => repository.injectE2ESession(session)),
+        inTurn(session.jid, () => repository.injectE2ESession(session)),
       decryptGroupMessage: (message) =>
-        sequentially(`${message.group} ${toAddress(message.authorJid)}`, () =>
-          repository.decryptGroupMessage(message),
-        ),
+        inTurn(message.authorJid, () => repository.decryptGroupMessage(message), message.group),
     }
     return new Proxy(repository, {
       get: (target, name, receiver) =>

@@ -109,12 +109,15 @@ const layerTroubled = Layer.effectContext(
 )
 
 /** Stores, and the vault over them, that outlive an adapter. */
-export const layerStoresOn = (store: Layer.Layer<Store>) =>
+export const layerStoresOn = (
+  store: Layer.Layer<Store>,
+  ownership: Layer.Layer<NumberOwnership> = NumberOwnership.layerAll,
+) =>
   SessionVault.layer.pipe(
     Layer.merge(live.layerProxies),
     Layer.provide(layerStoredSecrets),
     Layer.provideMerge(layerTroubled),
-    Layer.provideMerge(Layer.merge(store, NumberOwnership.layerAll)),
+    Layer.provideMerge(Layer.merge(store, ownership)),
     Layer.provide(SecretsKey.layerRandom),
     Layer.provideMerge(Ids.layerRandom),
   )

@@ -1,0 +1,285 @@
+/** What a message says that a person wrote: a stanza and its opened content become the core's record. Pure. */
+import type {
+  Incoming,
+  Person,
+  ReceivedContent,
+  ReceivedFile,
+  ReceivedKind,
+} from "@messaging-service/core"
+import {
+  areJidsSameUser,
+  isHostedLidUser,
+  isHostedPnUser,
+  isJidBroadcast,
+  isJidGroup,
+  isJidNewsletter,
+  isLidUser,
+  isPnUser,
+  normalizeMessageContent,
+  toNumber,
+} from "baileys"
+import type { BinaryNode, proto } from "baileys"
+import { toDigits } from "./recipients.ts"
+
+/** The number's own addresses. */
+export interface Own {
+  readonly id?: string | undefined
+  readonly lid?: string | undefined
+}
+
+/** Who wrote a message, and in which chat. */
+export type Addressed = Pick<Incoming, "fromMe" | "group" | "mode" | "person" | "remoteId">
+
+// Addresses
+
+type Jids = ReadonlyArray<string | undefined>
+
+const findDigits = (jids: Jids, isOfKind: (jid: string) => boolean | undefined): string | null => {
+  const jid = jids.find((each) => each !== undefined && isOfKind(each) === true)
+  // A device's number is cut off with the domain.
+  return jid === undefined ? null : toDigits(jid)
+}
+
+/** Null without an address. */
+const toPerson = (
+  jids: Jids,
+  username: string | undefined,
+  name: string | undefined,
+): Person | null => {
+  const phone = findDigits(jids, (jid) => isPnUser(jid) || isHostedPnUser(jid))
+  const lid = findDigits(jids, (jid) => isLidUser(jid) || isHostedLidUser(jid))
+  if (!phone && !lid) return null
+  return {
+    phone: phone ? `+${phone}` : null,
+    lid: lid || null,
+    userId: null,
+    username: username?.replace(/^@/, "") ?? null,
+    name: name ?? null,
+  }
+}
+
+const isOwn = ({ id, lid }: Own, jid: string): boolean =>
+  areJidsSameUser(jid, id) || areJidsSameUser(jid, lid)
+
+/** Statuses, broadcast lists and newsletters are never stored. */
+export const isNeverStored = ({ attrs }: BinaryNode): boolean =>
+  isJidBroadcast(attrs["from"] ?? "") === true || isJidNewsletter(attrs["from"] ?? "") === true
+
+const inGroup = (
+  { attrs }: BinaryNode,
+  own: Own,
+  group: string,
+): Pick<Addressed, "fromMe" | "group" | "person"> | null => {
+  const { participant, participant_lid, participant_pn, participant_username } = attrs
+  if (participant === undefined) return null
+  const named = { remoteId: group, name: null }
+  if (isOwn(own, participant)) return { fromMe: true, group: named, person: null }
+  const jids = [participant, participant_pn, participant_lid]
+  const person = toPerson(jids, participant_username, attrs["notify"])
+  return person && { fromMe: false, group: named, person }
+}
+
+/** The owner's own words, which other devices of the account pass on. */
+const ofOwner = (
+  { attrs }: BinaryNode,
+  destination: string | undefined,
+): Pick<Addressed, "fromMe" | "group" | "person"> | null => {
+  const { peer_recipient_lid, peer_recipient_pn, recipient, recipient_lid, recipient_pn } = attrs
+  const chat = destination ?? recipient
+  if (chat === undefined) return null
+  if (isJidGroup(chat)) {
+    return { fromMe: true, group: { remoteId: chat, name: null }, person: null }
+  }
+  const username = attrs["peer_recipient_username"] ?? attrs["recipient_username"]
+  const others = [recipient, peer_recipient_pn, recipient_pn, peer_recipient_lid, recipient_lid]
+  const person = toPerson([chat, ...others], username, undefined)
+  return person && { fromMe: true, group: null, person }
+}
+
+/** `destination`: the chat that an own device names. Null unless a person wrote it to this number. */
+export const toAddressed = (
+  stanza: BinaryNode,
+  own: Own,
+  destination?: string,
+): Addressed | null => {
+  const { category, from, id, notify, sender_lid, sender_pn, sender_username } = stanza.attrs
+  if (from === undefined || id === undefined || category === "peer") return null
+  if (isNeverStored(stanza)) return null
+  const common = { remoteId: id, mode: "live" } as const
+  if (isJidGroup(from)) {
+    const found = inGroup(stanza, own, from)
+    return found && { ...common, ...found }
+  }
+  if (isOwn(own, from)) {
+    const found = ofOwner(stanza, destination)
+    return found && { ...common, ...found }
+  }
+  const person = toPerson([from, sender_pn, sender_lid], sender_username, notify)
+  return person && { ...common, fromMe: false, group: null, person }
+}
+
+// Content
+
+type Described = Pick<Incoming, "kind" | "text" | "content" | "file">
+
+const described = (
+  kind: ReceivedKind,
+  text: string | null | undefined,
+  content: ReceivedContent | null = null,
+  file: ReceivedFile | null = null,
+): Described => ({ kind, text: text ?? "", content, file })
+
+interface FilePart {
+  readonly mimetype?: string | null
+  readonly fileLength?: Parameters<typeof toNumber>[0]
+  readonly fileName?: string | null
+  readonly seconds?: number | null
+  readonly fileSha256?: Uint8Array | null
+}
+
+const toFile = (part: FilePart): ReceivedFile => ({
+  mimeType: part.mimetype ?? null,
+  size:
+    part.fileLength === null || part.fileLength === undefined ? null : toNumber(part.fileLength),
+  fileName: part.fileName ?? null,
+  seconds: part.seconds ?? null,
+  sha256:
+    part.fileSha256 === null || part.fileSha256 === undefined
+      ? null
+      : Buffer.from(part.fileSha256).toString("hex"),
+})
+
+const describeFile = (message: proto.IMessage): Described | null => {
+  const { audioMessage: audio, documentMessage: document, imageMessage: image } = message
+  const video = message.videoMessage ?? message.ptvMessage
+  const sticker = message.stickerMessage
+  if (image) return described("image", image.caption, null, toFile(image))
+  if (video) return described("video", video.caption, null, toFile(video))
+  if (audio) return described(audio.ptt === true ? "voice" : "audio", "", null, toFile(audio))
+  if (document) return described("document", document.caption, null, toFile(document))
+  return sticker ? described("sticker", "", null, toFile(sticker)) : null
+}
+
+/** Phones on a card: what WhatsApp knows a phone by, else as it is written there. */
+const phonesOn = (card: string): ReadonlyArray<string> =>
+  [...card.matchAll(/^(?:item\d+\.)?TEL(?<params>[^:\r\n]*):(?<phone>[^\r\n]*)/gim)].map(
+    ({ groups }) => {
+      const waid = /waid=(\d+)/i.exec(groups?.["params"] ?? "")?.[1]
+      return waid === undefined ? (groups?.["phone"] ?? "").trim() : `+${waid}`
+    },
+  )
+
+const toContact = ({ displayName, vcard }: proto.Message.IContactMessage) => ({
+  name: displayName ?? /^FN:(.*)$/im.exec(vcard ?? "")?.[1]?.trim() ?? "",
+  phones: phonesOn(vcard ?? ""),
+})
+
+const toPlace = (
+  place: proto.Message.ILocationMessage | proto.Message.ILiveLocationMessage,
+): ReceivedContent => ({
+  latitude: place.degreesLatitude ?? 0,
+  longitude: place.degreesLongitude ?? 0,
+  name: ("name" in place ? place.name : null) || null,
+  address: ("address" in place ? place.address : null) || null,
+})
+
+const describeContent = (message: proto.IMessage): Described | null => {
+  const { contactMessage, contactsArrayMessage, liveLocationMessage, locationMessage } = message
+  const poll =
+    message.pollCreationMessage ??
+    message.pollCreationMessageV2 ??
+    message.pollCreationMessageV3 ??
+    message.pollCreationMessageV5
+  if (locationMessage)
+    return described("location", locationMessage.comment, toPlace(locationMessage))
+  if (liveLocationMessage) {
+    return described("location", liveLocationMessage.caption, toPlace(liveLocationMessage))
+  }
+  const cards = contactMessage ? [contactMessage] : contactsArrayMessage?.contacts
+  if (cards) return described("contact", "", { contacts: cards.map(toContact) })
+  if (!poll) return null
+  const options = (poll.options ?? []).map(({ optionName }) => optionName ?? "")
+  return described("poll", "", { question: poll.name ?? "", options })
+}
+
+/** About another message or this device, or the head of others: never stored as messages. */
+const noMessages = [
+  "protocolMessage",
+  "reactionMessage",
+  "encReactionMessage",
+  "pollUpdateMessage",
+  "keepInChatMessage",
+  "pinInChatMessage",
+  "encEventResponseMessage",
+  "secretEncryptedMessage",
+  "scheduledCallEditMessage",
+  "stickerSyncRmrMessage",
+  "messageHistoryBundle",
+  "messageHistoryNotice",
+  "albumMessage",
+  "groupStatusMessage",
+  "groupStatusMessageV2",
+] as const satisfies ReadonlyArray<keyof proto.IMessage>
+
+/** Parts that accompany content. */
+const accompanying: ReadonlyArray<string> = [
+  "messageContextInfo",
+  "senderKeyDistributionMessage",
+  "fastRatchetKeySenderKeyDistributionMessage",
+] as const satisfies ReadonlyArray<keyof proto.IMessage>
+
+const isNoMessage = (message: proto.IMessage): boolean => noMessages.some((name) => message[name])
+
+/** Wrappings that the library leaves on. */
+const unwrapped = (message: proto.IMessage): proto.IMessage => {
+  const inner =
+    message.groupMentionedMessage ??
+    message.lottieStickerMessage ??
+    message.pollCreationMessageV4 ??
+    message.botForwardedMessage
+  return inner?.message ?? message
+}
+
+const getContent = (message: proto.IMessage): proto.IMessage =>
+  unwrapped(normalizeMessageContent(message) ?? {})
+
+/** Null unless it is a message of its own. */
+const describe = (message: proto.IMessage): Described | null => {
+  if (isNoMessage(message)) return null
+  const content = getContent(message)
+  if (isNoMessage(content)) return null
+  const { conversation, extendedTextMessage: extended } = content
+  if (typeof conversation === "string") return described("text", conversation)
+  if (extended) return described("text", extended.text)
+  const found = describeFile(content) ?? describeContent(content)
+  if (found !== null) return found
+  const type = Object.keys(content).find((name) => !accompanying.includes(name))
+  const isKeyAlone = type === undefined && Boolean(message.senderKeyDistributionMessage)
+  // Content that this version of the library has no name for is lost in decoding.
+  return isKeyAlone ? null : described("unsupported", "", { type: type ?? "unknown" })
+}
+
+const quoteIn = (message: proto.IMessage): Incoming["quote"] => {
+  const info = Object.values(getContent(message)).flatMap((part: unknown) => {
+    const found = (part as { contextInfo?: proto.IContextInfo | null } | null)?.contextInfo
+    return found ? [found] : []
+  })[0]
+  const { quotedMessage: quoted, stanzaId } = info ?? {}
+  if (!stanzaId && !quoted) return null
+  return { remoteId: stanzaId || null, text: (quoted && describe(quoted)?.text) ?? "" }
+}
+
+/** The record of a stanza's opened content; null for what is not stored as a message. */
+export const toIncoming = (
+  stanza: BinaryNode,
+  opened: proto.IMessage,
+  own: Own,
+): Incoming | null => {
+  const sent = opened.deviceSentMessage
+  const message = sent?.message ?? opened
+  const addressed = toAddressed(stanza, own, sent?.destinationJid ?? undefined)
+  const content = addressed && describe(message)
+  if (!addressed || !content) return null
+  const quote = quoteIn(message)
+  return { ...addressed, ...content, quote, sentAt: (Number(stanza.attrs["t"]) || 0) * 1000 }
+}

@@ -1,0 +1,525 @@
+/** What people write to a linked number: stored once, in order, before WhatsApp forgets it. */
+import { assert, describe, it as plainIt, layer } from "@effect/vitest"
+import { NumberOwnership, Store, toShard } from "@messaging-service/core"
+import type { NumberId, ReceivedMessage } from "@messaging-service/core"
+import { layer as layerMemory } from "@messaging-service/store-memory"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import type { Address, SentFile, Writing } from "@messaging-service/whatsapp-server"
+import { Effect, Layer } from "effect"
+import { makeArrivals } from "../src/received.ts"
+import {
+  aLinkedNumber,
+  aPerson,
+  aText,
+  inTrouble,
+  layerAdapter,
+  layerServer,
+  layerStoresOn,
+  layerWorld,
+  noTrouble,
+  sendNow,
+  to,
+  Trouble,
+  until,
+} from "./LiveWorld.ts"
+import type { LinkedNumber } from "./LiveWorld.ts"
+
+const getScope = ({ id }: LinkedNumber) =>
+  Effect.map(
+    Store.use(({ numbers }) => Effect.orDie(numbers.find(id))),
+    (number) => {
+      if (number === null) throw new Error("it is gone")
+      return { workspaceId: number.workspaceId, mode: "live", restriction: null } as const
+    },
+  )
+
+/** Turns conversations on for the number's workspace. */
+const withConversations = (number: LinkedNumber, groups = false) =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    const { workspaceId } = yield* getScope(number)
+    yield* chats.putConversations(workspaceId, {
+      groups,
+      retentionDays: 30,
+      media: "off",
+      maxFileBytes: 1,
+      maxStorageBytes: 1,
+      holdNewChats: false,
+      since: 0,
+    })
+    return number
+  }).pipe(Effect.orDie)
+
+/** A linked number whose workspace has conversations, and a person. */
+const aConversation = Effect.gen(function* () {
+  const number = yield* Effect.flatMap(aLinkedNumber, (linked) => withConversations(linked))
+  return { number, other: yield* aPerson }
+})
+
+const receivedBy = (
+  number: LinkedNumber,
+): Effect.Effect<ReadonlyArray<ReceivedMessage>, never, Store> =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    return yield* chats.receivedAfter(yield* getScope(number), number.id, 0, null, 10_000)
+  }).pipe(Effect.orDie)
+
+const getTexts = (number: LinkedNumber) =>
+  Effect.map(receivedBy(number), (received) => received.map(({ text }) => text))
+
+/** Everything is answered, and nothing by an error. */
+const isSettled = ({ digits }: LinkedNumber) =>
+  Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    yield* server.until(() => server.unanswered(digits).length === 0)
+  })
+
+/** A person writes. Returns the stored message, or null when none was stored. */
+const written = (
+  number: LinkedNumber,
+  from: string,
+  what: string | Writing,
+  chat: string = number.digits,
+) =>
+  Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    const before = (yield* receivedBy(number)).length
+    yield* server.write(from, chat, what)
+    yield* isSettled(number)
+    return (yield* receivedBy(number))[before] ?? null
+  })
+
+const withSequences = (received: ReadonlyArray<ReceivedMessage>) =>
+  received.map(({ sequence, text }) => `${sequence} ${text}`)
+
+const logins = ({ digits }: LinkedNumber) =>
+  Effect.map(WhatsAppServer, (server) => () => server.sessions(digits)[0]?.logins ?? 0)
+
+/** The connection breaks off, and is open again. */
+const reconnected = (number: LinkedNumber) =>
+  Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    const count = yield* logins(number)
+    const before = count()
+    yield* server.drop(number.digits)
+    yield* server.until(() => count() > before)
+  })
+
+const toLid = (digits: string) => `9${digits.padStart(14, "0")}`
+
+layer(layerWorld)("what a person writes", (it) => {
+  it.effect.each([
+    ["pn", true, true],
+    ["lid", true, true],
+    ["pn only", true, false],
+    ["lid only", false, true],
+  ] as ReadonlyArray<readonly [Address, boolean, boolean]>)(
+    "is stored with the addresses that come along: %s",
+    ([address, hasPhone, hasLid]) =>
+      Effect.gen(function* () {
+        const { number, other } = yield* aConversation
+        const what = { text: "Hello", address, sentAt: 1_700_000_000_000, device: 3 }
+        const stored = yield* written(number, other, what)
+        assert.deepInclude(stored, {
+          sequence: 1,
+          fromMe: false,
+          kind: "text",
+          text: "Hello",
+          sentAt: 1_700_000_000_000,
+          from: {
+            phone: hasPhone ? `+${other}` : null,
+            lid: hasLid ? toLid(other) : null,
+            userId: null,
+            username: null,
+            name: other,
+          },
+        })
+      }),
+  )
+
+  it.effect("is one chat, whichever address names the person", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      for (const address of ["lid only", "pn", "pn only"] as const) {
+        yield* written(number, other, { text: address, address })
+      }
+      const received = yield* receivedBy(number)
+      assert.deepStrictEqual(withSequences(received), ["1 lid only", "2 pn", "3 pn only"])
+      assert.strictEqual(new Set(received.map(({ chat }) => chat.id)).size, 1)
+    }),
+  )
+
+  it.effect("may be a file of any kind", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const kinds: ReadonlyArray<SentFile["kind"]> = [
+        "image",
+        "video",
+        "audio",
+        "voice",
+        "document",
+        "sticker",
+      ]
+      for (const kind of kinds) {
+        const bytes = Buffer.from(kind)
+        const sent = { kind, bytes, caption: "Look", fileName: "a b.bin", seconds: 3 }
+        const stored = yield* written(number, other, { file: sent })
+        assert.strictEqual(stored?.kind, kind)
+        assert.strictEqual(stored?.file?.size, bytes.length)
+        assert.lengthOf(stored?.file?.sha256 ?? "", 64)
+        assert.strictEqual(stored?.file?.fileName, kind === "document" ? "a b.bin" : null)
+      }
+    }),
+  )
+
+  it.effect("may be a place, a card, a poll, or what this service has no kind for", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const location = { latitude: 52.5, longitude: 13.4, name: "Here" }
+      const contacts = [{ name: "Ann", phones: ["+4915550000009"] }]
+      const poll = { question: "When?", options: ["Now", "Later"] }
+      const contents: ReadonlyArray<readonly [Writing, string, object]> = [
+        [{ location }, "location", { ...location, address: null }],
+        [{ contacts }, "contact", { contacts }],
+        [{ poll }, "poll", poll],
+        [{ message: { orderMessage: {} } }, "unsupported", { type: "orderMessage" }],
+      ]
+      for (const [what, kind, content] of contents) {
+        const stored = yield* written(number, other, what)
+        assert.deepStrictEqual<unknown>([stored?.kind, stored?.content], [kind, content])
+      }
+    }),
+  )
+
+  it.effect("quotes what was received and what was sent", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const sent = aText(number, to(other), "Question?")
+      yield* sendNow(sent)
+      const first = yield* written(number, other, { text: "Yes", quotes: sent.transportId })
+      assert.strictEqual(first?.replyTo?.text, "Question?")
+      const id = yield* server.write(other, number.digits, "And")
+      yield* isSettled(number)
+      const second = yield* written(number, other, { text: "No", quotes: id })
+      const [, quoted] = yield* receivedBy(number)
+      assert.deepStrictEqual(second?.replyTo, {
+        receivedMessageId: quoted?.id ?? null,
+        messageId: null,
+        text: "And",
+      })
+    }),
+  )
+
+  it.effect("about another message, or for everyone, is acknowledged and not stored", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const id = yield* server.write(other, number.digits, "One")
+      yield* isSettled(number)
+      for (const what of [
+        { edits: id, text: "Two" },
+        { reactsTo: id, emoji: "👍" },
+        { revokes: id },
+      ]) {
+        assert.isNull(yield* written(number, other, what))
+      }
+      for (const arrives of ["readable", "broken"] as const) {
+        assert.isNull(yield* written(number, other, { text: "A", arrives }, "status@broadcast"))
+      }
+      assert.deepStrictEqual(yield* getTexts(number), ["One"])
+    }),
+  )
+
+  it.effect("comes in copies until one can be read, and is stored once", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const what = { text: "Hello", arrives: "broken once" } as const
+      assert.strictEqual((yield* written(number, other, what))?.text, "Hello")
+      const id = yield* server.write(other, number.digits, "Again")
+      yield* isSettled(number)
+      yield* server.resend(other, id)
+      yield* isSettled(number)
+      assert.strictEqual(server.deliveries(number.digits, id), 2)
+      assert.deepStrictEqual(yield* getTexts(number), ["Hello", "Again"])
+    }),
+  )
+
+  it.effect("is not stored where conversations are off, and is acknowledged as ever", () =>
+    Effect.gen(function* () {
+      const number = yield* aLinkedNumber
+      assert.isNull(yield* written(number, yield* aPerson, "Hello"))
+    }),
+  )
+})
+
+layer(layerWorld)("what the owner writes on the phone", (it) => {
+  it.effect("is an echo in the chat with the recipient", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      yield* written(number, other, { text: "Hello", address: "lid only" })
+      for (const address of ["pn", "lid"] as const) {
+        const what = { text: "Mine", address }
+        const echo = yield* written(number, number.digits, what, other)
+        assert.deepInclude(echo, { fromMe: true, text: "Mine" })
+        assert.strictEqual(echo?.from.phone, `+${number.digits}`)
+      }
+      const chats = (yield* receivedBy(number)).map(({ chat }) => chat.id)
+      assert.strictEqual(new Set(chats).size, 1)
+      assert.isNull(yield* written(number, number.digits, "A", "status@broadcast"))
+    }),
+  )
+})
+
+layer(layerWorld)("what is written in a group", (it) => {
+  const inGroup = (addressing: "pn" | "lid") =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const members = [yield* aPerson, yield* aPerson] as const
+      const participants = [number.digits, ...members]
+      const group = yield* server.group({ subject: "Team", participants, addressing })
+      return { group, members, number }
+    })
+
+  it.effect.each(["pn", "lid"] as const)(
+    "is stored where groups are kept, with its author: %s",
+    (addressing) =>
+      Effect.gen(function* () {
+        const { group, members, number } = yield* inGroup(addressing)
+        yield* withConversations(number, true)
+        for (const from of [...members, ...members, number.digits]) {
+          const stored = yield* written(number, from, `by ${from}`, group)
+          assert.deepInclude(stored, { text: `by ${from}`, fromMe: from === number.digits })
+          assert.strictEqual(stored?.from.phone, `+${from}`)
+          assert.strictEqual(stored?.chat.type, "group")
+        }
+        const received = yield* receivedBy(number)
+        assert.strictEqual(new Set(received.map(({ chat }) => chat.id)).size, 1)
+        assert.deepStrictEqual(
+          received.map(({ sequence }) => sequence),
+          [1, 2, 3, 4, 5],
+        )
+      }),
+  )
+
+  it.effect("is acknowledged and not stored where they are not", () =>
+    Effect.gen(function* () {
+      const { group, members, number } = yield* inGroup("lid")
+      yield* withConversations(number)
+      assert.isNull(yield* written(number, members[0], "Hello", group))
+      assert.strictEqual((yield* written(number, members[0], "Hello"))?.chat.type, "person")
+    }),
+  )
+})
+
+layer(layerWorld)("a message whose receipt was lost", (it) => {
+  it.effect("comes again, opens no second time, and is acknowledged as readable", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const members = [number.digits, other]
+      const group = yield* server.group({ subject: "Team", participants: members })
+      yield* withConversations(number, true)
+      yield* written(number, other, "Before")
+      for (const chat of [number.digits, group, group]) {
+        yield* server.loseAnswers(number.digits)
+        const id = yield* server.write(other, chat, "Hello")
+        yield* server.until(() => server.ordersLeft(number.digits) === 0)
+        assert.deepStrictEqual(server.unanswered(number.digits), [id])
+        yield* reconnected(number)
+        yield* isSettled(number)
+        assert.strictEqual(server.deliveries(number.digits, id), 2)
+        assert.deepStrictEqual(server.refused(number.digits), [])
+      }
+      assert.deepStrictEqual(yield* getTexts(number), ["Before", "Hello", "Hello", "Hello"])
+    }),
+  )
+})
+
+layer(layerWorld)("messages that wait at WhatsApp", (it) => {
+  it.effect("are stored in the order in which they were written, before later ones", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const people = [other, yield* aPerson, yield* aPerson]
+      const expected: Array<string> = []
+      for (const round of [1, 2, 3]) {
+        yield* server.down
+        for (const from of [...people, ...people.toReversed()]) {
+          expected.push(`${expected.length + 1} ${round}`)
+          // A stranger's addresses are stored before the first words are opened.
+          const address = expected.length % 2 === 0 ? "lid" : "pn"
+          yield* server.write(from, number.digits, { text: String(round), address })
+        }
+        yield* server.up
+        const count = yield* logins(number)
+        yield* server.until(() => count() > round)
+        for (const from of people) {
+          expected.push(`${expected.length + 1} live ${from}`)
+          yield* server.write(from, number.digits, `live ${from}`)
+        }
+        yield* isSettled(number)
+      }
+      assert.deepStrictEqual(withSequences(yield* receivedBy(number)), expected)
+    }),
+  )
+})
+
+layer(layerWorld)("a store that is away", (it) => {
+  it.effect(
+    "delays what is written: no receipt leaves before its commit, and then all in order",
+    () =>
+      Effect.gen(function* () {
+        const { number, other } = yield* aConversation
+        const server = yield* WhatsAppServer
+        const [third, busy, recipient] = [yield* aPerson, yield* aLinkedNumber, yield* aPerson]
+        yield* written(number, other, "Before")
+        const trouble = yield* inTrouble(
+          (operation, numberId) => operation === "write" && numberId === number.id,
+        )
+        const ids: Array<string> = []
+        for (const from of [other, third, other]) {
+          ids.push(yield* server.write(from, number.digits, `${ids.length + 1}`))
+        }
+        yield* until(() => trouble.met.length > 2)
+        assert.deepStrictEqual(server.unanswered(number.digits), ids)
+        // Other numbers reach the same people.
+        assert.strictEqual((yield* sendNow(aText(busy, to(recipient))))._tag, "Accepted")
+        assert.strictEqual((yield* sendNow(aText(busy, to(other))))._tag, "Accepted")
+        yield* noTrouble
+        yield* isSettled(number)
+        assert.deepStrictEqual(yield* getTexts(number), ["Before", "1", "2", "3"])
+        assert.isTrue(ids.every((id) => server.deliveries(number.digits, id) === 1))
+      }).pipe(Effect.scoped),
+  )
+
+  it.effect("does not settle a message when its connection ends", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const trouble = yield* inTrouble(
+        (operation, numberId) => operation === "write" && numberId === number.id,
+      )
+      const id = yield* server.write(other, number.digits, "Hello")
+      yield* until(() => trouble.met.length > 0)
+      yield* server.drop(number.digits)
+      yield* noTrouble
+      yield* isSettled(number)
+      assert.deepStrictEqual(yield* getTexts(number), ["Hello"])
+      assert.isAtLeast(server.deliveries(number.digits, id), 1)
+      assert.strictEqual((yield* written(number, other, "Later"))?.sequence, 2)
+    }).pipe(Effect.scoped),
+  )
+})
+
+/** Each write names the term that the test sets. */
+const terms = { current: 0 }
+
+const layerFenced = Layer.effect(
+  NumberOwnership,
+  Effect.map(NumberOwnership, (all) => ({
+    ...all,
+    fence: (numberId: NumberId) =>
+      Effect.sync(() => ({ shard: toShard(numberId), term: terms.current })),
+  })),
+).pipe(Layer.provide(NumberOwnership.layerAll))
+
+layer(Layer.merge(layerStoresOn(layerMemory, layerFenced), layerServer))(
+  "a worker that was frozen while its number moved",
+  (it) => {
+    it.effect("stores and acknowledges nothing; the next one does", () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const { sessions } = yield* Store
+        const trouble = yield* Trouble
+        const other = yield* aPerson
+        let refusedWrites = 0
+        const { ids, number } = yield* Effect.gen(function* () {
+          const linked = yield* Effect.flatMap(aLinkedNumber, (each) => withConversations(each))
+          yield* written(linked, other, "Before")
+          const worker = yield* sessions.addWorker("two", 1)
+          const [lease] = yield* sessions.takeShards(worker, [toShard(linked.id)])
+          assert.isAbove(lease?.term ?? 0, terms.current)
+          trouble.meets = (operation) => {
+            if (operation === "write") refusedWrites++
+            return false
+          }
+          const first = yield* server.write(other, linked.digits, "One")
+          const second = yield* server.write(other, linked.digits, "Two")
+          yield* until(() => refusedWrites > 2)
+          assert.deepStrictEqual(server.unanswered(linked.digits), [first, second])
+          assert.deepStrictEqual(yield* getTexts(linked), ["Before"])
+          return { ids: [first, second], number: linked }
+        }).pipe(Effect.provide(layerAdapter()))
+        yield* until(() => server.sessions(number.digits)[0]?.open === 0)
+        assert.deepStrictEqual(server.unanswered(number.digits), ids)
+        assert.deepStrictEqual(yield* getTexts(number), ["Before"])
+        terms.current++
+        yield* Effect.provide(isSettled(number), layerAdapter())
+        const received = yield* receivedBy(number)
+        assert.deepStrictEqual(withSequences(received), ["1 Before", "2 One", "3 Two"])
+      }),
+    )
+  },
+)
+
+describe("arrivals", () => {
+  const aStanza = (size: number) => ({
+    tag: "message",
+    attrs: { id: "1", offline: "0" },
+    content: [{ tag: "enc", attrs: {}, content: new Uint8Array(size) }],
+  })
+
+  const anArrival = () => {
+    const log: Array<string> = []
+    let isOpen = true
+    const arrivals = makeArrivals({
+      isOpen: () => isOpen,
+      pause: () => void log.push("pause"),
+      resume: () => void log.push("resume"),
+    })
+    return { ...arrivals, log, end: () => (isOpen = false) }
+  }
+
+  plainIt.each([
+    ["a thousand messages", 1000, 1],
+    ["8 MiB", 8, 1024 * 1024],
+  ] as const)("stop being read at %s that are not stored", async (_, most, size) => {
+    const { arrived, log } = anArrival()
+    const commits = Array.from({ length: most + 2 }, () => Promise.withResolvers<void>())
+    const handled = commits.map(({ promise }) => arrived(aStanza(size), () => promise))
+    assert.deepStrictEqual(log, ["pause"])
+    for (const { resolve } of commits.slice(0, 2)) resolve()
+    await Promise.all(handled.slice(0, 2))
+    assert.deepStrictEqual(log, ["pause"])
+    commits[2]?.resolve()
+    await handled[2]
+    assert.deepStrictEqual(log, ["pause", "resume"])
+    for (const { resolve } of commits) resolve()
+    await Promise.all(handled)
+    assert.deepStrictEqual(log, ["pause", "resume"])
+  })
+
+  plainIt("are heard one after the other, whatever becomes of the one before", async () => {
+    const { arrived, end, stanzas } = anArrival()
+    const heard: Array<string> = []
+    const hear = (name: string, end?: Error) => async () => {
+      heard.push(`${name} begins`)
+      await Promise.resolve()
+      heard.push(`${name} ends`)
+      if (end !== undefined) throw end
+    }
+    const first = aStanza(1)
+    await Promise.allSettled([
+      arrived(first, hear("first", new Error("it failed"))),
+      arrived(aStanza(1), hear("second")),
+    ])
+    assert.deepStrictEqual(heard, ["first begins", "first ends", "second begins", "second ends"])
+    assert.strictEqual(stanzas.get(first.content[0]!.content), first)
+    end()
+    await arrived(aStanza(1), hear("after the end"))
+    assert.lengthOf(heard, 4)
+  })
+})
