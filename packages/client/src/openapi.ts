@@ -5681,7 +5681,7 @@ export interface ChangeWebhook {
     /** @description Public `https://` address. */
     readonly url?: string;
     /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -5934,7 +5934,7 @@ export interface CreateWebhook {
     /** @description Public `https://` address. */
     readonly url: string;
     /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -5968,7 +5968,7 @@ export interface Delivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -6002,7 +6002,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "conversations_not_enabled" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "received_message_not_found" | "chat_not_found" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "conversations_not_enabled" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Figures {
     /**
      * Format: date-time
@@ -6182,7 +6182,7 @@ export interface LastDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
     /** @enum {string} */
     readonly status: "delivered" | "retrying" | "failed";
     /** @description From 1; starts again for each redelivery. */
@@ -6288,7 +6288,7 @@ export interface LoggedDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -6757,7 +6757,7 @@ export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
     /** @enum {boolean} */
     readonly queued: true;
 }
@@ -7297,7 +7297,7 @@ export interface Webhook {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -7320,7 +7320,7 @@ export interface WebhookWithSecret {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -7479,7 +7479,7 @@ export interface CreateWorkspaceWebhookQuery {
 }
 export interface ListDeliveriesQuery {
     /** @description One or several, comma-separated. */
-    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "ping")[];
+    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping")[];
     /** @description Only attempts that delivered nothing. */
     readonly failed?: true;
     /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */

@@ -15,6 +15,7 @@ import type {
   AfterClose,
   ClosedReason,
   Connecting,
+  Incoming,
   LiveConnection,
   LiveNumber,
   LiveNumbers,
@@ -33,6 +34,8 @@ import {
   makeQuestions,
 } from "./Client.ts"
 import type { Questions } from "./Client.ts"
+import { makeInbox } from "./Inbox.ts"
+import type { Inbox } from "./Inbox.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
 import { heldMillis, isHeld, makeOwnedLogins, makeLoginClients } from "./Login.ts"
 import {
@@ -105,6 +108,7 @@ interface SentMessages {
   readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
   /** Removes and returns the messages that the person has read. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
+  readonly includes: (peerId: number, messageId: number) => Promise<boolean>
 }
 
 /** Tells the library how the account's own messages change its box. */
@@ -120,6 +124,7 @@ export interface OpenAccount extends LiveConnection {
   readonly sent: SentMessages
   readonly usernames: Usernames
   readonly ownChanges: OwnChanges
+  readonly inbox: Pick<Inbox, "addOwn">
   readonly hasRead: (peerId: number, upTo: number) => void
   /** Ends the session, as Telegram said. */
   readonly ended: (reason: ClosedReason) => void
@@ -190,6 +195,8 @@ export const makeSentMessages = (
         )
         return found.map(([, transportId]) => transportId)
       }),
+    includes: (peerId, messageId) =>
+      sequentially(async () => (await getUnread(peerId)).some(([id]) => id === messageId)),
   }
 }
 
@@ -209,14 +216,18 @@ export const makeOwnChanges = (
     if (waiting === null) return
     const { date, pts, ptsCount } = waiting
     waiting = null
-    client.handleClientUpdate({
-      _: "updates",
-      updates: [{ _: "mtcute.dummyUpdate", channelId: 0, pts, ptsCount }],
-      users: [],
-      chats: [],
-      date,
-      seq: 0,
-    })
+    client.handleClientUpdate(
+      {
+        _: "updates",
+        updates: [{ _: "mtcute.dummyUpdate", channelId: 0, pts, ptsCount }],
+        users: [],
+        chats: [],
+        date,
+        seq: 0,
+      },
+      // It tells of nothing, so there is no message that the library must keep to itself.
+      false,
+    )
   }
   return {
     add: (answer) => {
@@ -252,6 +263,7 @@ type AccountEvent =
   | { readonly _tag: "Read"; readonly peerId: number; readonly upTo: number }
   /** The answer to a message came after its read receipt. */
   | { readonly _tag: "ReadBefore"; readonly transportId: TransportId }
+  | { readonly _tag: "Skipped" }
   | { readonly _tag: "Ended"; readonly reason: ClosedReason }
 
 /** The library's callbacks as events. */
@@ -303,7 +315,7 @@ const reportRead = Effect.fnUntraced(function* reportRead(
 
 interface Listening extends Pick<
   OpenAccount,
-  "client" | "sent" | "usernames" | "ownChanges" | "lastWordAt"
+  "client" | "sent" | "usernames" | "ownChanges" | "inbox" | "lastWordAt"
 > {
   readonly live: LiveNumber<OpenAccount>
   readonly connecting: Connecting<OpenAccount>
@@ -338,9 +350,11 @@ const keepAlive = ({ client, events, heard, live }: Listening, millis: number) =
 
 /** Opens the account for sending; returns why the session is over, if it is. */
 const openAccount = Effect.fnUntraced(function* openAccount(
-  { client, connecting, events, heard, lastWordAt, ownChanges, phone, sent, usernames }: Listening,
+  listening: Listening,
   isReopened: boolean,
 ) {
+  const { client, connecting, events, heard, inbox, lastWordAt, ownChanges, phone, sent } =
+    listening
   const reason = yield* checkSession(client, heard)
   if (reason !== null) return reason
   // A restarted remote server does not send what came meanwhile: ask for it.
@@ -355,7 +369,8 @@ const openAccount = Effect.fnUntraced(function* openAccount(
   const account: OpenAccount = {
     client,
     sent,
-    usernames,
+    usernames: listening.usernames,
+    inbox,
     hasRead: (peerId, upTo) => void Queue.offerUnsafe(events, { _tag: "Read", peerId, upTo }),
     over,
     ownChanges,
@@ -401,6 +416,9 @@ const handleEvents = Effect.fnUntraced(function* handleEvents(
         )
         break
       }
+      case "Skipped":
+        yield* Effect.logWarning("Telegram skipped what came while the account was away")
+        break
       case "Failed":
         return { _tag: "Again", isRefused: event.isRefused }
       case "Ended":
@@ -413,8 +431,7 @@ const handleEvents = Effect.fnUntraced(function* handleEvents(
 const listen = Effect.fnUntraced(function* listen(
   { keepAliveMillis }: TelegramSettings,
   clock: Clock.Clock,
-  account: Pick<Listening, "live" | "connecting" | "client" | "usernames" | "phone" | "events">,
-  keyStorage: WriteBehind,
+  account: Omit<Listening, "ownChanges" | "heard" | "lastWordAt">,
 ) {
   let lastAnswerAt: number | null = null
   const heard = () => {
@@ -426,20 +443,23 @@ const listen = Effect.fnUntraced(function* listen(
     heard()
     ownChanges.handOver()
   })
-  const sent = makeSentMessages(keyStorage, (transportId) => {
-    Queue.offerUnsafe(account.events, { _tag: "ReadBefore", transportId })
-  })
-  const listening: Listening = {
-    ...account,
-    ownChanges,
-    sent,
-    heard,
-    lastWordAt: () => lastAnswerAt,
-  }
+  const listening: Listening = { ...account, ownChanges, heard, lastWordAt: () => lastAnswerAt }
   yield* Effect.forkScoped(startUpdates(listening))
   yield* Effect.forkScoped(keepAlive(listening, keepAliveMillis))
   return yield* handleEvents(listening)
 })
+
+/** What was collected, without what this service sent: Telegram may tell that again after a break. */
+const takeReceived = async (inbox: Inbox, sent: SentMessages): Promise<ReadonlyArray<Incoming>> => {
+  const received: Array<Incoming> = []
+  for (const incoming of inbox.take()) {
+    const { fromMe, person, remoteId } = incoming
+    const isOwn =
+      fromMe && person !== null && (await sent.includes(Number(person.userId), Number(remoteId)))
+    if (!isOwn) received.push(incoming)
+  }
+  return received
+}
 
 /** Connects an account until Telegram ends its session. */
 const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSettings) {
@@ -466,8 +486,15 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     yield* Effect.addFinalizer(() => Effect.sync(access.letGo))
     const keyStorage = writeBehind(vaultKeyStorage(vault, numberId, run, access, connecting.wrote))
     yield* Effect.addFinalizer(() => Effect.promise(() => keyStorage.end(mayFinish())))
-    const storage = makeStorage(neverFailing(keyStorage))
     const events = yield* Queue.unbounded<AccountEvent>()
+    const sent = makeSentMessages(keyStorage, (transportId) => {
+      Queue.offerUnsafe(events, { _tag: "ReadBefore", transportId })
+    })
+    const inbox = makeInbox(credentials.userId)
+    const storage = makeStorage(neverFailing(keyStorage), {
+      set: keyStorage.setState,
+      save: () => keyStorage.save(() => takeReceived(inbox, sent)),
+    })
     const client = yield* makeClient(settings, {
       application,
       storage,
@@ -475,12 +502,14 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
       drawn: yield* Random.next,
       mayWrite: () => ownership.owns(numberId),
       failed: () => void Queue.offerUnsafe(events, { _tag: "Failed", isRefused: false }),
+      news: { inbox, skipped: () => void Queue.offerUnsafe(events, { _tag: "Skipped" }) },
     })
     // The library keeps trying while Telegram is away; others need not wait for that.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), releaseSlot))
     const usernames = makeUsernames(keyStorage, storage.peers)
-    const account = { live, connecting, client, usernames, phone: credentials.phone, events }
-    return yield* listen(settings, clock, account, keyStorage)
+    const { phone } = credentials
+    const account = { live, connecting, client, usernames, sent, inbox, phone, events }
+    return yield* listen(settings, clock, account)
   })
 })
 

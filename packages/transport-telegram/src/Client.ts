@@ -30,6 +30,7 @@ import {
 } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
+import type { Inbox } from "./Inbox.ts"
 import type { TelegramApplication, TelegramSettings } from "./TelegramSettings.ts"
 
 // Outcomes of Telegram's errors
@@ -387,6 +388,14 @@ interface ClientOptions {
   readonly mayWrite?: () => boolean
   /** The library failed, and its connections are closed. */
   readonly failed?: () => void
+  /** What Telegram tells of messages. Default: nothing hears of it. */
+  readonly news?: News
+}
+
+interface News {
+  readonly inbox: Inbox
+  /** Telegram skips what the account missed. */
+  readonly skipped: () => void
 }
 
 /**
@@ -447,13 +456,28 @@ const storedFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> 
 
 const { inner, outer } = storedFaults()
 
+const isDifference = (answer: unknown): answer is tl.updates.TypeDifference =>
+  typeof answer === "object" && answer !== null && "_" in answer && !isRefused(answer)
+
+const hearingNews =
+  ({ inbox, skipped }: News): RpcCallMiddleware =>
+  async (call, next) => {
+    const answer: unknown = await next(call)
+    if (call.request._ === "updates.getDifference" && isDifference(answer)) {
+      if (answer._ === "updates.differenceTooLong") skipped()
+      else inbox.addDifference(answer)
+    }
+    return answer
+  }
+
 /** The caller receives flood errors and decides how long to wait. */
-const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
+const middlewares = (answered: () => void, news?: News): Array<RpcCallMiddleware> => [
   async (call, next) => {
     const answer: unknown = await next(call)
     answered()
     return answer
   },
+  ...(news === undefined ? [] : [hearingNews(news)]),
   outer,
   ...networkMiddlewares.basic({
     floodWaiter: { maxWait: 0, maxRetries: 0, store: false },
@@ -473,6 +497,27 @@ export const endInTime = (ending: Promise<void>): Promise<void> => {
   const { promise: tooLate, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, endingMillis)
   return Promise.race([ending.catch(() => undefined), tooLate]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Stores the state of a box that was never read before the library listens. It would keep its first state in
+ * memory until the end of a turn: what was told before a process died in that time would not be told again.
+ */
+const listenFromStoredState = (client: BaseTelegramClient): void => {
+  const { storage } = client
+  const listen = client.startUpdatesLoop.bind(client)
+  client.startUpdatesLoop = async () => {
+    if ((await storage.updates.getState()) === null) {
+      const { date, pts, qts, seq } = await client.call({ _: "updates.getState" })
+      await storage.updates.setPts(pts)
+      await storage.updates.setQts(qts)
+      await storage.updates.setDate(date)
+      await storage.updates.setSeq(seq)
+      await client.mt.storage.save()
+      await client.updates?.prepare()
+    }
+    return listen()
+  }
 }
 
 /** Where the library begins work. */
@@ -504,7 +549,7 @@ interface Guarding {
 
 const openClient = (
   settings: TelegramSettings,
-  { application, storage }: ClientOptions,
+  { application, news, storage }: ClientOptions,
   { guarded, pauses, way }: Guarding,
 ): TelegramClient => {
   const { deviceName } = settings
@@ -527,17 +572,23 @@ const openClient = (
     initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
     // Connecting may outlive the client.
     reconnectionStrategy: () => (way.isClosed() ? false : pauses.next()),
-    updates: { catchUp: true },
+    // Channels are not stored: what one skips is no gap.
+    updates: { catchUp: true, onChannelTooLong: () => undefined },
     writerMap,
     network: {
-      middlewares: middlewares(pauses.answered),
+      middlewares: middlewares(pauses.answered, news),
       pingInterval: settings.keepAliveMillis,
       floodControl: false,
     },
     // The library may print secrets.
     logLevel: 0,
   })
+  listenFromStoredState(base)
   refuseOnceClosed(base, guarded)
+  // Before the library's own listener, whose failure would keep an update from those behind it.
+  if (news !== undefined) {
+    base.onRawUpdate.add(({ peers, update }) => news.inbox.addUpdate(update, peers))
+  }
   const client = new TelegramClient({ client: base })
   client.onError.add(() => undefined)
   return client

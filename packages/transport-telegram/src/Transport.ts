@@ -138,7 +138,7 @@ const deliver = Effect.fnUntraced(function* deliver(
   { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
   created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
 ) {
-  const { client, ownChanges, questions, sent } = account
+  const { client, inbox, ownChanges, questions, sent } = account
   const answer = yield* questions
     .request((abortSignal) =>
       created._ === "messages.sendMessage"
@@ -154,8 +154,9 @@ const deliver = Effect.fnUntraced(function* deliver(
     yield* findSent(account, peer, message.transportId)
     return accepted
   }
-  ownChanges.add(answer)
   const messageId = messageIdIn(answer)
+  if (messageId !== null) inbox.addOwn(messageId)
+  ownChanges.add(answer)
   if (messageId !== null) {
     sent.add(peerId, messageId, message.transportId)
   }

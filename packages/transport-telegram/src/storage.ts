@@ -4,6 +4,7 @@
  */
 import type {
   SessionAccess,
+  Incoming,
   KeyChange,
   NumberId,
   SessionVault,
@@ -33,8 +34,20 @@ export const storedKeys: Readonly<Record<string, number>> = {
 
 export interface KeyStorage {
   readonly read: (type: string, id: string) => Promise<string | null>
-  readonly write: (changes: ReadonlyArray<KeyChange>) => Promise<void>
+  /** `received`: what people wrote, in the commit of the keys. */
+  readonly write: (
+    changes: ReadonlyArray<KeyChange>,
+    received?: ReadonlyArray<Incoming>,
+  ) => Promise<void>
   readonly clear: (type: string) => Promise<void>
+}
+
+/** How far the account's box and its channels were read. */
+export interface BoxStorage {
+  /** Collects a change for the next save. */
+  readonly set: (change: KeyChange) => Promise<void> | void
+  /** The library calls it at the end of each turn, and waits for it. */
+  readonly save: () => Promise<void>
 }
 
 /** How long a phone counts as the account's, as the library does with names. */
@@ -129,15 +142,27 @@ const makePeers = ({ clear, read, write }: KeyStorage): IPeersRepository => {
   }
 }
 
-export const makeStorage = (keyStorage: KeyStorage): ITelegramStorageProvider => {
+/** A login reads no box. */
+const writeThrough = ({ write }: KeyStorage): BoxStorage => ({
+  set: (change) => write([change]),
+  save: () => Promise.resolve(),
+})
+
+export const makeStorage = (
+  keyStorage: KeyStorage,
+  box: BoxStorage = writeThrough(keyStorage),
+): ITelegramStorageProvider => {
   const { clear, read, write } = keyStorage
   const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
   /** Keys that expire after a day; the library makes none of them here. */
   const passing = new Map<string, Uint8Array>()
   return {
-    driver: {},
+    driver: { save: box.save },
     kv: {
-      set: (key, value) => set(typeOf(key), key, fromBytes(value)),
+      set: (key, value) => {
+        const change = { type: typeOf(key), id: key, value: fromBytes(value) }
+        return isPosition(key) ? box.set(change) : write([change])
+      },
       get: async (key) => {
         const bytes = toBytes(await read(typeOf(key), key))
         return isPosition(key) && bytes?.length !== placeBytes ? null : bytes
@@ -189,9 +214,9 @@ export const vaultKeyStorage = (
     )
     return (await run(access.read(readable))).get(id) ?? null
   },
-  write: (changes) => {
+  write: (changes, received) => {
     wrote(changes.length)
-    return run(access.write(vault.write(numberId, null, changes)))
+    return run(access.write(vault.write(numberId, null, changes, received)))
   },
   clear: (type) => run(access.write(vault.trim(numberId, type, 0))),
 })
@@ -325,14 +350,6 @@ export const hasEnded = (login: LoginCredentials, now: number): boolean =>
 /** Cached keys of one account. */
 const maxRemembered = 100
 
-/** How far the box was read. Without the latest state Telegram repeats what came since. */
-const boxState: ReadonlySet<string> = new Set([
-  "updates_pts",
-  "updates_qts",
-  "updates_date",
-  "updates_seq",
-])
-
 /** The delay of a write after a change, in real milliseconds. */
 const soonMillis = 20
 
@@ -349,6 +366,14 @@ interface Pauses {
 export interface WriteBehind extends KeyStorage {
   /** Writes the key a little later, with others; reads see it at once. Calls `value` when needed. */
   readonly later: (type: string, id: string, value: () => string | null) => void
+  /** Collects a change of the box's state for the next save; reads see it at once. */
+  readonly setState: (change: KeyChange) => void
+  /**
+   * Stores the collected state with what `take` returns, which was told before it, in one commit, and settles
+   * once that is made. Without any of that the state may be a second late: Telegram tells again what came
+   * after the stored one, but never what came before it.
+   */
+  readonly save: (take: () => Promise<ReadonlyArray<Incoming>>) => Promise<void>
   /** Stops delayed writes; writes what waits first, if `mayWrite`. */
   readonly end: (mayWrite: boolean) => Promise<void>
 }
@@ -377,6 +402,8 @@ interface Waiting extends Pick<KeyChange, "type" | "id"> {
   readonly value: () => string | null
 }
 
+const never = () => new Promise<never>(() => undefined)
+
 /** Collects changes and writes them together, a little later. */
 const makeDelayedWrites = (keyStorage: KeyStorage, latest: Latest, pauses: Pauses) => {
   const waiting = new Map<string, Waiting>()
@@ -387,7 +414,8 @@ const makeDelayedWrites = (keyStorage: KeyStorage, latest: Latest, pauses: Pause
   let isEnded = false
   let lastAt = -Infinity
 
-  const writeWaiting = (): Promise<void> => {
+  const writeWaiting = (received: ReadonlyArray<Incoming> = []): Promise<void> => {
+    clearTimeout(timer)
     timer = undefined
     if (waiting.size === 0) return Promise.resolve()
     lastAt = performance.now()
@@ -402,8 +430,8 @@ const makeDelayedWrites = (keyStorage: KeyStorage, latest: Latest, pauses: Pause
       underWay.set(toName(change), change.value)
     }
     writing = keyStorage
-      .write(changes)
-      .catch(() => undefined)
+      .write(changes, received)
+      .catch(() => (received.length === 0 ? undefined : never()))
       .finally(() => {
         underWay.clear()
         writing = null
@@ -418,10 +446,21 @@ const makeDelayedWrites = (keyStorage: KeyStorage, latest: Latest, pauses: Pause
     timer ??= setTimeout(() => void writeWaiting(), Math.max(pauses.soon, left))
   }
 
+  const later = (type: string, id: string, value: () => string | null) => {
+    waiting.set(toName({ type, id }), { type, id, value })
+    writeSoon()
+  }
+
   return {
-    later: (type: string, id: string, value: () => string | null) => {
-      waiting.set(toName({ type, id }), { type, id, value })
-      writeSoon()
+    later,
+    /** Writes the changes now, with all that waits. Writes stay in order: a state never goes back. */
+    writeNow: async (changes: ReadonlyArray<KeyChange>, received: ReadonlyArray<Incoming>) => {
+      for (let running = writing; running !== null; running = writing) await running
+      if (isEnded) return never()
+      for (const { id, type, value } of changes) {
+        waiting.set(toName({ type, id }), { type, id, value: () => value })
+      }
+      return writeWaiting(received)
     },
     getWaiting: (name: string) => waiting.get(name),
     findUnderWay: (name: string) => underWay.get(name),
@@ -433,8 +472,45 @@ const makeDelayedWrites = (keyStorage: KeyStorage, latest: Latest, pauses: Pause
       clearTimeout(timer)
       if (!mayWrite) return waiting.clear()
       if (waiting.size === 0 && writing === null) return
-      await endInTime(Promise.resolve(writing).then(writeWaiting))
+      await endInTime(Promise.resolve(writing).then(() => writeWaiting()))
       waiting.clear()
+    },
+  }
+}
+
+type DelayedWrites = ReturnType<typeof makeDelayedWrites>
+
+/** The state of the box since the latest save. */
+const makeBoxState = ({ later, writeNow }: Pick<DelayedWrites, "later" | "writeNow">) => {
+  const collected = new Map<string, KeyChange>()
+  /** Parts with a first write: they may wait, because the store has a base. */
+  const started = new Set<string>()
+  const mayWait = ({ id, type }: KeyChange) => type !== "state" || started.has(id)
+  let last: Promise<void> = Promise.resolve()
+
+  const commit = async (take: () => Promise<ReadonlyArray<Incoming>>) => {
+    const changes = [...collected.values()]
+    collected.clear()
+    // Taken in the same step: what is told from here on belongs to the next state.
+    const received = await take()
+    if (received.length === 0 && changes.every(mayWait)) {
+      for (const { id, type, value } of changes) later(type, id, () => value)
+      return
+    }
+    await writeNow(changes, received)
+    for (const { id, type } of changes) if (type === "state") started.add(id)
+  }
+
+  return {
+    set: (change: KeyChange) => void collected.set(toName(change), change),
+    get: (name: string) => collected.get(name),
+    clear: (type: string) => {
+      for (const [name, change] of collected) if (change.type === type) collected.delete(name)
+    },
+    save: (take: () => Promise<ReadonlyArray<Incoming>>): Promise<void> => {
+      // The library may save in the middle of a turn: the state comes at its end.
+      if (collected.size > 0) last = last.then(() => commit(take)).catch(never)
+      return last
     },
   }
 }
@@ -444,23 +520,20 @@ export const writeBehind = (
   pauses: Pauses = { soon: soonMillis, later: laterMillis },
 ): WriteBehind => {
   const latest = makeLatest()
-  const { clear, end, later, findUnderWay, getWaiting } = makeDelayedWrites(
-    keyStorage,
-    latest,
-    pauses,
-  )
-
-  /** Parts of the box's state with a first write: they may wait, because the store has a base. */
-  const started = new Set<string>()
-  const mayWait = ({ id, type }: KeyChange) => type === "state" && started.has(id)
+  const delayed = makeDelayedWrites(keyStorage, latest, pauses)
+  const boxState = makeBoxState(delayed)
 
   return {
-    later,
+    later: delayed.later,
+    setState: boxState.set,
+    save: boxState.save,
     read: async (type, id) => {
       const name = toName({ type, id })
-      const waits = getWaiting(name)
+      const collected = boxState.get(name)
+      if (collected !== undefined) return collected.value
+      const waits = delayed.getWaiting(name)
       if (waits !== undefined) return waits.value()
-      const known = latest.has(name) ? latest.get(name) : findUnderWay(name)
+      const known = latest.has(name) ? latest.get(name) : delayed.findUnderWay(name)
       if (known !== undefined) {
         latest.remember(name, known)
         return known
@@ -472,23 +545,16 @@ export const writeBehind = (
       latest.remember(name, value)
       return value
     },
-    write: async (changes) => {
-      const soon: Array<KeyChange> = []
-      for (const change of changes) {
-        const { id, type, value } = change
-        latest.remember(toName(change), value)
-        if (mayWait(change)) later(type, id, () => value)
-        else soon.push(change)
-      }
-      if (soon.length === 0) return
-      await keyStorage.write(soon)
-      for (const { id, type } of soon) if (type === "state" && boxState.has(id)) started.add(id)
+    write: (changes) => {
+      for (const change of changes) latest.remember(toName(change), change.value)
+      return keyStorage.write(changes)
     },
     clear: (type) => {
       latest.clear(type)
-      clear(type)
+      delayed.clear(type)
+      boxState.clear(type)
       return keyStorage.clear(type)
     },
-    end,
+    end: delayed.end,
   }
 }

@@ -1,6 +1,6 @@
 /** An account's reads and writes of the vault, and what the library hears of its box. */
 import { assert, describe, it } from "@effect/vitest"
-import type { TransportId } from "@messaging-service/core"
+import type { Incoming, TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Effect } from "effect"
@@ -34,6 +34,13 @@ const aPosition = (pauses = { soon: 1, later: 10 }) => {
 const set = (keyStorage: WriteBehind, type: string, id: string, value: string | null) =>
   Effect.promise(() => keyStorage.write([{ type, id, value }]))
 
+/** The end of a turn of the library. */
+const saveState = (place: WriteBehind, pts: string, received: ReadonlyArray<Incoming> = []) =>
+  Effect.promise(() => {
+    place.setState({ type: "state", id: "updates_pts", value: pts })
+    return place.save(() => Promise.resolve(received))
+  })
+
 const get = (keyStorage: WriteBehind, type: string, id: string) =>
   Effect.promise(() => keyStorage.read(type, id))
 
@@ -59,7 +66,7 @@ describe("an account's stored state", () => {
   it.effect("first writes the read position of its box at once, and then the latest one", () =>
     Effect.gen(function* () {
       const { place, writes } = aPosition()
-      for (const value of ["1", "2", "3"]) yield* set(place, "state", "updates_pts", value)
+      for (const value of ["1", "2", "3"]) yield* saveState(place, value)
       yield* set(place, "state", "future_salts", "now")
       assert.deepStrictEqual(writes, ["updates_pts=1", "future_salts=now"])
       assert.strictEqual(yield* get(place, "state", "updates_pts"), "3")
@@ -72,10 +79,10 @@ describe("an account's stored state", () => {
     Effect.gen(function* () {
       const { place, writes } = aPosition()
       const other = aPosition()
-      for (const value of ["1", "2"]) yield* set(place, "state", "updates_pts", value)
+      for (const value of ["1", "2"]) yield* saveState(place, value)
       yield* Effect.promise(() => place.end(false))
       // Begun later, and so due later.
-      for (const value of ["1", "2"]) yield* set(other.place, "state", "updates_pts", value)
+      for (const value of ["1", "2"]) yield* saveState(other.place, value)
       yield* until(() => other.writes.length === 2)
       assert.deepStrictEqual(writes, ["updates_pts=1"])
     }),

@@ -1,0 +1,206 @@
+/**
+ * What people write to an account, and what its owner writes in another app, in the core's form. Private chats
+ * and small groups only: channels and supergroups, service messages and Telegram's own notices are dropped
+ * before anything is stored. Pure.
+ */
+import { unknownPerson } from "@messaging-service/core"
+import type { Incoming, Person, ReceivedContent, ReceivedFile } from "@messaging-service/core"
+import type { tl } from "@mtcute/node"
+
+/** The people and groups of an update, by id. */
+export interface KnownPeers {
+  readonly users: ReadonlyMap<number, tl.TypeUser>
+  readonly chats: ReadonlyMap<number, tl.TypeChat>
+}
+
+/** Telegram's notices, login codes among them: whoever reads those can log in to the account. */
+const noticeAccounts: ReadonlySet<number> = new Set([333_000, 777_000])
+
+const orNull = (text: string | undefined): string | null =>
+  text === undefined || text === "" ? null : text
+
+const toPhone = (phone: string | undefined): string | null => {
+  const digits = phone?.replaceAll(/\D/g, "") ?? ""
+  return digits === "" ? null : `+${digits}`
+}
+
+const toPerson = ({ users }: KnownPeers, id: number): Person => {
+  const person = { ...unknownPerson, userId: String(id) }
+  const user = users.get(id)
+  if (user?._ !== "user") return person
+  const { firstName = "", lastName = "", phone, username, usernames = [] } = user
+  const active = usernames.find((each) => each.active)?.username
+  return {
+    ...person,
+    phone: toPhone(phone),
+    username: orNull(username) ?? orNull(active),
+    name: orNull(`${firstName} ${lastName}`.trim()),
+  }
+}
+
+/** A message's kind with what it has beside its text. */
+type Body = Pick<Incoming, "kind" | "content" | "file">
+
+const withContent = (kind: Incoming["kind"], content: ReceivedContent | null): Body => ({
+  kind,
+  content,
+  file: null,
+})
+
+const unsupported = (type: string): Body => withContent("unsupported", { type })
+
+const noFile: ReceivedFile = {
+  mimeType: null,
+  size: null,
+  fileName: null,
+  seconds: null,
+  sha256: null,
+}
+
+const getBytes = (size: tl.TypePhotoSize): number => {
+  if (size._ === "photoSize") return size.size
+  return size._ === "photoSizeProgressive" ? Math.max(0, ...size.sizes) : 0
+}
+
+/** A picture that was shown once has no file any more. */
+const toImage = ({ photo }: tl.RawMessageMediaPhoto): Body => {
+  if (photo?._ !== "photo") return { kind: "image", content: null, file: null }
+  const size = Math.max(0, ...photo.sizes.map(getBytes))
+  const file = { ...noFile, mimeType: "image/jpeg", size: size === 0 ? null : size }
+  return { kind: "image", content: null, file }
+}
+
+/** By the attributes of the file: a sticker that moves has those of a video too. */
+const toFile = ({ document, video, voice }: tl.RawMessageMediaDocument): Body => {
+  if (document?._ !== "document") {
+    const kind = voice ? "voice" : video ? "video" : "document"
+    return { kind, content: null, file: null }
+  }
+  let kind: Incoming["kind"] = "document"
+  let isSticker = false
+  let file: ReceivedFile = { ...noFile, mimeType: document.mimeType, size: document.size }
+  for (const attribute of document.attributes) {
+    switch (attribute._) {
+      case "documentAttributeSticker":
+        isSticker = true
+        break
+      case "documentAttributeVideo":
+        kind = "video"
+        file = { ...file, seconds: attribute.duration }
+        break
+      case "documentAttributeAudio":
+        kind = attribute.voice ? "voice" : "audio"
+        file = { ...file, seconds: attribute.duration }
+        break
+      case "documentAttributeFilename":
+        file = { ...file, fileName: attribute.fileName }
+        break
+    }
+  }
+  return { kind: isSticker ? "sticker" : kind, content: null, file }
+}
+
+const toLocation = (
+  geo: tl.TypeGeoPoint,
+  { address = null, name = null }: Partial<Record<"name" | "address", string | null>> = {},
+): Body =>
+  withContent(
+    "location",
+    geo._ === "geoPoint" ? { latitude: geo.lat, longitude: geo.long, name, address } : null,
+  )
+
+const toContact = ({ firstName, lastName, phoneNumber }: tl.RawMessageMediaContact): Body => {
+  const phone = toPhone(phoneNumber)
+  const name = `${firstName} ${lastName}`.trim()
+  return withContent("contact", { contacts: [{ name, phones: phone === null ? [] : [phone] }] })
+}
+
+const toPoll = ({ poll }: tl.RawMessageMediaPoll): Body =>
+  withContent("poll", {
+    question: poll.question.text,
+    options: poll.answers.map(({ text }) => text.text),
+  })
+
+const toBody = ({ media, richMessage }: tl.RawMessage): Body => {
+  if (richMessage !== undefined) return unsupported(richMessage._)
+  if (media === undefined) return withContent("text", null)
+  switch (media._) {
+    case "messageMediaEmpty":
+    // The preview of a link.
+    case "messageMediaWebPage":
+      return withContent("text", null)
+    case "messageMediaPhoto":
+      return toImage(media)
+    case "messageMediaDocument":
+      return toFile(media)
+    case "messageMediaGeo":
+    case "messageMediaGeoLive":
+      return toLocation(media.geo)
+    case "messageMediaVenue":
+      return toLocation(media.geo, { name: orNull(media.title), address: orNull(media.address) })
+    case "messageMediaContact":
+      return toContact(media)
+    case "messageMediaPoll":
+      return toPoll(media)
+    default:
+      return unsupported(media._)
+  }
+}
+
+/** Telegram has the text of a quoted message only where a part of it was quoted. */
+const toQuote = ({ replyTo }: tl.RawMessage): Incoming["quote"] => {
+  if (replyTo?._ !== "messageReplyHeader") return null
+  const { quoteText = "", replyToEphemeral, replyToMsgId, replyToPeerId } = replyTo
+  const isHere = replyToMsgId !== undefined && replyToPeerId === undefined && !replyToEphemeral
+  if (!isHere && quoteText === "") return null
+  return { remoteId: isHere ? String(replyToMsgId) : null, text: quoteText }
+}
+
+/** The chat, and the person who wrote or was written to; null for what is not stored. */
+const toChat = (
+  { fromId, out = false, peerId }: tl.RawMessage,
+  peers: KnownPeers,
+  selfId: number,
+): Pick<Incoming, "fromMe" | "group" | "person"> | null => {
+  switch (peerId._) {
+    case "peerUser": {
+      const { userId } = peerId
+      // Notes to oneself are the owner's.
+      const fromMe = out || userId === selfId
+      return noticeAccounts.has(userId)
+        ? null
+        : { fromMe, group: null, person: toPerson(peers, userId) }
+    }
+    case "peerChat": {
+      const chat = peers.chats.get(peerId.chatId)
+      const name = chat !== undefined && "title" in chat ? orNull(chat.title) : null
+      const group = { remoteId: String(peerId.chatId), name }
+      if (out) return { fromMe: true, group, person: null }
+      const person = fromId?._ === "peerUser" ? toPerson(peers, fromId.userId) : unknownPerson
+      return { fromMe: false, group, person }
+    }
+    case "peerChannel":
+      return null
+  }
+}
+
+/** Null for what is not stored. */
+export const toIncoming = (
+  message: tl.TypeMessage,
+  peers: KnownPeers,
+  selfId: number,
+): Incoming | null => {
+  if (message._ !== "message") return null
+  const chat = toChat(message, peers, selfId)
+  return (
+    chat && {
+      ...chat,
+      ...toBody(message),
+      remoteId: String(message.id),
+      mode: "live",
+      text: message.message,
+      quote: toQuote(message),
+      sentAt: message.date * 1000,
+    }
+  )
+}

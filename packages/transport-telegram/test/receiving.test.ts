@@ -1,0 +1,393 @@
+/** What people write to an account, and its owner in another app: stored once, with the state of the box. */
+import { assert, layer } from "@effect/vitest"
+import {
+  NumberMoved,
+  SessionVault,
+  Store,
+  StoreUnavailable,
+  TelegramTransport,
+} from "@messaging-service/core"
+import type { Incoming, KeyChange, OutgoingMedia, ReceivedMessage } from "@messaging-service/core"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { aWorkspace, bySize } from "@messaging-service/testkit"
+import { Context, Effect, Layer, Stream } from "effect"
+import {
+  accepted,
+  aNumber,
+  aPerson,
+  aText,
+  awaitConnection,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  layerWorld,
+  logIn,
+  sendNow,
+  toUser,
+  until,
+  untilSo,
+} from "./LiveWorld.ts"
+import type { Account } from "./LiveWorld.ts"
+
+interface Receiver extends Account {
+  readonly received: Effect.Effect<ReadonlyArray<ReceivedMessage>, never, Store>
+}
+
+/** An account of a workspace with conversations. */
+const aReceiver = ({ groups = false } = {}) =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    const { id: workspaceId } = yield* aWorkspace({ plan: null })
+    yield* chats.putConversations(workspaceId, {
+      groups,
+      retentionDays: 30,
+      media: "off",
+      maxFileBytes: 1,
+      maxStorageBytes: 0,
+      holdNewChats: false,
+      since: 0,
+    })
+    const { digits } = yield* aPerson()
+    const id = yield* aNumber(digits, workspaceId)
+    yield* logIn(id, digits)
+    const scope = { workspaceId, mode: "live", restriction: null } as const
+    const received = Store.use((store) => store.chats.receivedAfter(scope, id, 0, null, 1000)).pipe(
+      Effect.orDie,
+    )
+    const receiver: Receiver = { id, digits, received }
+    return receiver
+  })
+
+const getTexts = ({ received }: Receiver) =>
+  Effect.map(received, (messages) => messages.map(({ text }) => text))
+
+const awaitTexts = (receiver: Receiver, count: number) =>
+  Effect.andThen(
+    untilSo(Effect.map(getTexts(receiver), ({ length }) => length >= count)),
+    getTexts(receiver),
+  )
+
+layer(layerWorld)("what a person writes", (it) => {
+  it.effect("is stored with its author, and what the owner writes elsewhere as an echo", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const receiver = yield* aReceiver()
+      const { digits, id } = yield* aPerson({ username: "writes_one" })
+      const question = yield* server.write(digits, receiver.digits, "Open today?")
+      yield* server.write(receiver.digits, digits, { text: "Yes", replyTo: question, date: 100 })
+      yield* server.write(digits, receiver.digits, "Short", "short")
+      yield* awaitTexts(receiver, 3)
+      const [first, echo, short] = yield* receiver.received
+      const person = {
+        phone: `+${digits}`,
+        lid: null,
+        userId: String(id),
+        username: "writes_one",
+        name: `Person ${id}`,
+      }
+      const { chat, from, fromMe, kind, sequence, text } = first!
+      assert.deepStrictEqual(
+        { from, fromMe, kind, sequence, text },
+        { from: person, fromMe: false, kind: "text", sequence: 1, text: "Open today?" },
+      )
+      assert.deepStrictEqual([chat.type, chat.name], ["person", `Person ${id}`])
+      assert.deepStrictEqual(
+        [echo?.fromMe, echo?.text, echo?.chat.id, echo?.sentAt, echo?.replyTo],
+        [
+          true,
+          "Yes",
+          chat.id,
+          100_000,
+          { receivedMessageId: first!.id, messageId: null, text: "" },
+        ],
+      )
+      assert.deepStrictEqual([short?.from, short?.text, short?.sequence], [person, "Short", 3])
+      assert.deepStrictEqual(server.complaints(), [])
+    }),
+  )
+
+  it.effect("in a small group is stored where groups are, and in a channel never", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const [withGroups, without] = [yield* aReceiver({ groups: true }), yield* aReceiver()]
+      const { digits, id } = yield* aPerson()
+      const members = [withGroups.digits, without.digits, digits]
+      const small = yield* server.group("Friends", members)
+      const crowd = yield* server.group("Crowd", members, "supergroup")
+      const news = yield* server.group("News", members, "channel")
+      for (const group of [crowd, news, small])
+        yield* server.write(digits, group, `To ${group.title}`)
+      yield* server.write(withGroups.digits, small, "From my phone")
+      for (const receiver of [withGroups, without])
+        yield* server.write(digits, receiver.digits, "End")
+      assert.deepStrictEqual(yield* awaitTexts(without, 1), ["End"])
+      assert.deepStrictEqual(yield* awaitTexts(withGroups, 3), [
+        "To Friends",
+        "From my phone",
+        "End",
+      ])
+      const [friends, echo, end] = yield* withGroups.received
+      assert.deepStrictEqual(
+        [friends?.chat.type, friends?.chat.name, friends?.from.userId, friends?.fromMe],
+        ["group", "Friends", String(id), false],
+      )
+      assert.deepStrictEqual([echo?.chat.id, echo?.fromMe], [friends?.chat.id, true])
+      assert.notStrictEqual(end?.chat.id, friends?.chat.id)
+    }),
+  )
+
+  it.effect("is not stored while conversations are off", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { chats } = yield* Store
+      const receiver = yield* aReceiver()
+      const { digits } = yield* aPerson()
+      yield* server.write(digits, receiver.digits, "On")
+      yield* awaitTexts(receiver, 1)
+      const [{ workspaceId } = { workspaceId: 0 as never }] = yield* receiver.received
+      yield* chats.deleteConversations(workspaceId)
+      yield* server.write(digits, receiver.digits, "Off")
+      yield* server.drop(receiver.digits)
+      yield* awaitConnection(receiver.id, "connected")
+      assert.isNull(yield* chats.conversations(workspaceId))
+    }),
+  )
+
+  it.effect("while the connection is away comes once, in order, in slices too", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const receiver = yield* aReceiver()
+      const { digits } = yield* aPerson()
+      yield* server.limitDifferences({ slice: 3 })
+      const written: Array<string> = []
+      for (const round of [1, 2, 3]) {
+        yield* server.down
+        for (let count = 1; count <= 8; count++) {
+          written.push(`${round}.${count}`)
+          yield* server.write(digits, receiver.digits, written.at(-1)!)
+        }
+        yield* round === 2 ? server.restart : server.up
+        written.push(`${round} live`)
+        yield* server.write(digits, receiver.digits, written.at(-1)!, "short")
+        assert.deepStrictEqual(yield* awaitTexts(receiver, written.length), written)
+      }
+    }),
+  )
+})
+
+/** How a process meets the store: its writes are made, refused for now, refused for good, or never return. */
+interface Gate {
+  state: "open" | "away" | "moved" | "dead"
+  readonly commits: Array<{
+    readonly keys: ReadonlyArray<KeyChange>
+    readonly received: ReadonlyArray<Incoming>
+  }>
+  refusals: number
+}
+
+class Gates extends Context.Service<Gates, Gate>()("test/Gates") {}
+
+const aGate = (): Gate => ({ state: "open", commits: [], refusals: 0 })
+
+/** Another process over the same stores, behind that gate. */
+const aProcess = (gate: Gate) =>
+  Layer.fresh(layerAdapter()).pipe(
+    Layer.provide(
+      Layer.effect(
+        SessionVault,
+        Effect.map(SessionVault, (vault) =>
+          SessionVault.of({
+            ...vault,
+            write: (numberId, credentials, keys, received = []) =>
+              Effect.suspend(() => {
+                const refusal = {
+                  away: new StoreUnavailable({ operation: "write", cause: "away" }),
+                  moved: new NumberMoved({ numberId }),
+                }
+                if (gate.state !== "open") gate.refusals++
+                if (gate.state === "dead") return Effect.never
+                return gate.state === "open"
+                  ? Effect.tap(vault.write(numberId, credentials, keys, received), () =>
+                      Effect.sync(() => void gate.commits.push({ keys, received })),
+                    )
+                  : Effect.fail(refusal[gate.state])
+              }),
+          }),
+        ),
+      ),
+    ),
+    Layer.provideMerge(Layer.succeed(Gates, gate)),
+  )
+
+const statePts = ({ id }: Receiver) =>
+  SessionVault.use((vault) => vault.keys(id, "state", ["updates_pts"])).pipe(
+    Effect.map((keys) => Buffer.from(keys.get("updates_pts") ?? "", "base64").readInt32LE(0)),
+    Effect.orDie,
+  )
+
+/** A process that died before it stored how far it had read the box. */
+const putPts = ({ id }: Receiver, pts: number) =>
+  SessionVault.use((vault) => {
+    const bytes = Buffer.alloc(4)
+    bytes.writeInt32LE(pts)
+    const value = bytes.toString("base64")
+    return vault.write(id, null, [{ type: "state", id: "updates_pts", value }])
+  }).pipe(Effect.orDie)
+
+layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
+  it.effect("counts nothing as received before its commit, and stores all in order later", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const gate = aGate()
+      yield* Effect.gen(function* () {
+        const receiver = yield* aReceiver()
+        const { digits } = yield* aPerson()
+        // The state of a box that was never read is stored before anything is told.
+        const before = yield* statePts(receiver)
+        gate.state = "away"
+        const written = ["One", "Two", "Three", "Four", "Five"]
+        for (const text of written) {
+          yield* server.write(digits, receiver.digits, text)
+          if (text === "One") yield* until(() => gate.refusals > 0)
+        }
+        yield* server.drop(receiver.digits)
+        yield* until(() => gate.refusals > 2)
+        assert.strictEqual(yield* statePts(receiver), before)
+        assert.deepStrictEqual(yield* getTexts(receiver), [])
+        gate.state = "open"
+        assert.deepStrictEqual(yield* awaitTexts(receiver, 5), written)
+      }).pipe(Effect.provide(aProcess(gate)))
+      // Each state came with all that was told before it.
+      const first = gate.commits.find(({ received }) => received.some(({ text }) => text === "One"))
+      assert.isTrue(first?.keys.some(({ id }) => id === "updates_pts"))
+    }),
+  )
+
+  it.effect("stores nothing once another one has the number, which then stores it once", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const gate = aGate()
+      const { digits } = yield* aPerson()
+      const receiver = yield* Effect.gen(function* () {
+        const started = yield* aReceiver()
+        gate.state = "moved"
+        yield* server.write(digits, started.digits, "Late")
+        yield* until(() => gate.refusals > 1)
+        assert.deepStrictEqual(yield* getTexts(started), [])
+        return started
+      }).pipe(Effect.provide(aProcess(gate)))
+      assert.deepStrictEqual(yield* getTexts(receiver), [])
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* awaitTexts(receiver, 1), ["Late"])
+        yield* server.write(digits, receiver.digits, "After")
+        assert.deepStrictEqual(yield* awaitTexts(receiver, 2), ["Late", "After"])
+      }).pipe(Effect.provide(aProcess(aGate())))
+    }),
+  )
+
+  it.effect("with a state that is behind hears all again, and stores nothing twice", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { digits } = yield* aPerson({ username: "again_two" })
+      const written: Array<string> = []
+      const receiver = yield* Effect.gen(function* () {
+        const started = yield* aReceiver()
+        for (let count = 0; count < 50; count++) {
+          written.push(`${count}`)
+          yield* server.write(
+            count % 3 === 0 ? started.digits : digits,
+            count % 3 === 0 ? digits : started.digits,
+            `${count}`,
+          )
+          // This service's own, which are no echoes.
+          const sent = aText(started, toUser("again_two"), `sent ${count}`)
+          const media: OutgoingMedia = {
+            type: "file",
+            fileName: "a.txt",
+            mimeType: "text/plain",
+            size: 3,
+            sha256: "",
+            content: Stream.make(Buffer.from("abc")),
+          }
+          const outcome = yield* sendNow(count % 10 === 0 ? { ...sent, media } : sent)
+          assert.deepStrictEqual(outcome, accepted)
+        }
+        yield* awaitTexts(started, written.length)
+        return started
+      }).pipe(Effect.provide(aProcess(aGate())))
+      const before = yield* receiver.received
+      assert.deepStrictEqual(
+        before.map(({ text }) => text),
+        written,
+      )
+      const end = yield* statePts(receiver)
+      for (const behind of [1, 2, 7, 99, end - 1]) {
+        yield* putPts(receiver, end - behind)
+        yield* Effect.gen(function* () {
+          written.push(`behind ${behind}`)
+          yield* server.write(digits, receiver.digits, written.at(-1)!)
+          assert.deepStrictEqual(yield* awaitTexts(receiver, written.length), written)
+        }).pipe(Effect.provide(aProcess(aGate())))
+      }
+      assert.deepStrictEqual((yield* receiver.received).slice(0, before.length), before)
+    }),
+  )
+
+  it.effect("does not take its message for an echo whose answer got lost", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { digits } = yield* aPerson({ username: "unanswered_one" })
+      const receiver = yield* Effect.gen(function* () {
+        const started = yield* aReceiver()
+        yield* server.nextCall({ phone: started.digits, outcome: "withhold" })
+        yield* Effect.forkScoped(sendNow(aText(started, toUser("unanswered_one"))))
+        yield* server.until(() => server.copies(digits) === 1)
+        yield* server.drop(started.digits)
+        yield* server.write(digits, started.digits, "An answer")
+        assert.deepStrictEqual(yield* awaitTexts(started, 1), ["An answer"])
+        return started
+      }).pipe(Effect.scoped, Effect.provide(aProcess(aGate())))
+      yield* putPts(receiver, 1)
+      yield* Effect.gen(function* () {
+        yield* server.write(receiver.digits, digits, "An echo")
+        assert.deepStrictEqual(yield* awaitTexts(receiver, 2), ["An answer", "An echo"])
+      }).pipe(Effect.provide(aProcess(aGate())))
+    }),
+  )
+})
+
+layer(Layer.merge(layerStores, layerServer))("a process that is killed at any moment", (it) => {
+  it.effect("loses nothing and doubles nothing", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { digits } = yield* aPerson({ username: "killed_one" })
+      const receiver = yield* Effect.provide(aReceiver(), aProcess(aGate()))
+      const written: Array<string> = []
+      const kills = bySize({ change: 6, all: 30, night: 100 })
+      for (let kill = 0; kill < kills; kill++) {
+        const gate = aGate()
+        yield* Effect.gen(function* () {
+          const transport = yield* TelegramTransport
+          // From before its connection opens until after its first commits.
+          if (kill % 3 > 0) yield* awaitConnection(receiver.id, "connected")
+          for (let count = 0; count < 6; count++) {
+            written.push(`${kill}.${count}`)
+            const isEcho = count % 3 === 2
+            yield* server.write(
+              isEcho ? receiver.digits : digits,
+              isEcho ? digits : receiver.digits,
+              written.at(-1)!,
+            )
+            if (count === kill % 6) gate.state = "dead"
+            if (count === 3 && kill % 2 === 1) {
+              yield* Effect.forkScoped(transport.send(aText(receiver, toUser("killed_one"))))
+            }
+          }
+          if (kill % 3 > 0) yield* until(() => gate.refusals > 0)
+        }).pipe(Effect.scoped, Effect.provide(aProcess(gate)))
+      }
+      yield* Effect.provide(awaitTexts(receiver, written.length), aProcess(aGate()))
+      assert.deepStrictEqual(yield* getTexts(receiver), written)
+    }),
+  )
+})
