@@ -117,6 +117,29 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
       results: at.list("/api/v2/number-checks/{id}/results"),
     },
 
+    /** What people write, while conversations are on; else `not_found`. */
+    receivedMessages: {
+      /**
+       * Messages, newest first, by number, chat, kind or time. With `number` and `after`, a `sequence`:
+       * what that number received behind it, lowest first, in one page.
+       */
+      list: at.list("/api/v2/received-messages"),
+      /** A message, or `received_message_not_found`. */
+      get: at.get("/api/v2/received-messages/{id}"),
+      /** Erases a message here, not on phones. */
+      delete: at.remove("/api/v2/received-messages/{id}"),
+    },
+
+    /** Chats with people and groups, while conversations are on; else `not_found`. */
+    chats: {
+      /** Chats, the latest activity first, by number, phone, or whether something is unread. */
+      list: at.list("/api/v2/chats"),
+      /** A chat, or `chat_not_found`. */
+      get: at.get("/api/v2/chats/{id}"),
+      /** Erases all that was received in it. */
+      delete: at.remove("/api/v2/chats/{id}"),
+    },
+
     webhooks: {
       /**
        * Adds an endpoint that receives events of messages, 5 at most. Keep the response's `secret`:

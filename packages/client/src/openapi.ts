@@ -303,6 +303,76 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v2/received-messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List received messages */
+        readonly get: operations["listReceivedMessages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/received-messages/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a received message */
+        readonly get: operations["getReceivedMessage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Erase a received message */
+        readonly delete: operations["deleteReceivedMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/chats": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List chats */
+        readonly get: operations["listChats"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/chats/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a chat */
+        readonly get: operations["getChat"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Erase a chat */
+        readonly delete: operations["deleteChat"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/session": {
         readonly parameters: {
             readonly query?: never;
@@ -1661,6 +1731,93 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/received-messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List received messages */
+        readonly get: operations["listWorkspaceReceivedMessages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/received-messages/{received_message_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a received message */
+        readonly get: operations["getWorkspaceReceivedMessage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Erase a received message */
+        readonly delete: operations["deleteWorkspaceReceivedMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/chats": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List chats */
+        readonly get: operations["listWorkspaceChats"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/chats/{chat_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a chat */
+        readonly get: operations["getWorkspaceChat"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Erase a chat */
+        readonly delete: operations["deleteWorkspaceChat"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/received-messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let a person write */
+        readonly post: operations["writeMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1691,6 +1848,7 @@ export interface components {
         readonly ChangeWebhook: ChangeWebhook;
         /** @description Only the fields to change. */
         readonly ChangeWorkspace: ChangeWorkspace;
+        readonly Chat: Chat;
         readonly CheckNumbers: CheckNumbers;
         readonly Clock: Clock;
         readonly Connect: Connect;
@@ -1751,6 +1909,8 @@ export interface components {
         readonly OperatedNumber: OperatedNumber;
         readonly Pacing: Pacing;
         readonly PauseNumber: PauseNumber;
+        /** @description Each address is null when unknown. */
+        readonly Person: Person;
         readonly Plan: Plan;
         readonly PlanInput: PlanInput;
         readonly PortalSession: PortalSession;
@@ -1758,6 +1918,7 @@ export interface components {
         readonly Process: Process;
         readonly ProxyCheck: ProxyCheck;
         readonly QueuedEvent: QueuedEvent;
+        readonly ReceivedMessage: ReceivedMessage;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
         readonly RecoverEvents: RecoverEvents;
@@ -1807,6 +1968,7 @@ export interface components {
         readonly WebhookWithSecret: WebhookWithSecret;
         readonly Workspace: Workspace;
         readonly WorkspaceMessage: WorkspaceMessage;
+        readonly Write: Write;
     };
     responses: never;
     parameters: {
@@ -2488,6 +2650,142 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly listReceivedMessages: {
+        readonly parameters: {
+            readonly query?: ListReceivedMessagesQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of received messages. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ReceivedMessage"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getReceivedMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+        };
+    };
+    readonly deleteReceivedMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is erased. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listChats: {
+        readonly parameters: {
+            readonly query?: ListChatsQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of chats. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Chat"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getChat: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The chat. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Chat"];
+                };
+            };
+        };
+    };
+    readonly deleteChat: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is erased. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
                 };
             };
         };
@@ -5214,6 +5512,185 @@ export interface operations {
             };
         };
     };
+    readonly listWorkspaceReceivedMessages: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceReceivedMessagesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of received messages. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ReceivedMessage"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getWorkspaceReceivedMessage: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceReceivedMessageQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly received_message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceReceivedMessage: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceReceivedMessageQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly received_message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is erased. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceChats: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceChatsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of chats. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Chat"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getWorkspaceChat: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceChatQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly chat_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The chat. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Chat"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceChat: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceChatQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly chat_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is erased. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly writeMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Write"];
+            };
+        };
+        readonly responses: {
+            /** @description A message with that `remote_id` was stored already: that one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+            /** @description The message, stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+        };
+    };
 }
 export interface AddRows {
     readonly rows: readonly components["schemas"]["RowInput"][];
@@ -5695,6 +6172,38 @@ export interface ChangeWorkspace {
     readonly plan?: components["schemas"]["PlanInput"] | null;
     /** @description Days from the end of a message to its erasure; null for the service's own setting alone. The lower value applies. */
     readonly retention_days?: number | null;
+}
+export interface Chat {
+    readonly id: number;
+    readonly number_id: number;
+    /** @enum {string} */
+    readonly type: "person" | "group";
+    /** @description `+` and digits. */
+    readonly phone: string | null;
+    /** @description WhatsApp's other name of the account, in digits. */
+    readonly lid: string | null;
+    /** @description Telegram's id of the account, in digits. */
+    readonly user_id: string | null;
+    readonly username: string | null;
+    /** @description Of the person or the group. */
+    readonly name: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_received_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_sent_at: string | null;
+    /** @description Messages of others that are not marked as read. */
+    readonly unread: number;
+    readonly read_up_to: number | null;
+    /** @description The chat that goes on in its place: both were with the same person. */
+    readonly merged_into: number | null;
 }
 export interface CheckNumbers {
     readonly phones: readonly string[];
@@ -6656,6 +7165,18 @@ export interface PauseNumber {
      */
     readonly until?: string | null;
 }
+/** @description Each address is null when unknown. */
+export interface Person {
+    /** @description `+` and digits. */
+    readonly phone: string | null;
+    /** @description WhatsApp's other name of the account, in digits. */
+    readonly lid: string | null;
+    /** @description Telegram's id of the account, in digits. */
+    readonly user_id: string | null;
+    readonly username: string | null;
+    /** @description What the person calls itself; nothing is decided by it. */
+    readonly name: string | null;
+}
 export interface Plan {
     readonly name: string;
     /** @description Messages that the plan still accepts; null for unlimited. */
@@ -6760,6 +7281,130 @@ export interface QueuedEvent {
     readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
     /** @enum {boolean} */
     readonly queued: true;
+}
+export interface ReceivedMessage {
+    readonly id: number;
+    /** @description From 1, one more with each message stored for the number; never used again. */
+    readonly sequence: number;
+    readonly number: {
+        readonly id: number;
+        readonly phone: string | null;
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+    };
+    readonly chat: {
+        readonly id: number;
+        /** @enum {string} */
+        readonly type: "person" | "group";
+        readonly name: string | null;
+    };
+    /** @description The number's owner wrote it, on the phone or another device. */
+    readonly from_me: boolean;
+    /** @description The number itself when `from_me`. */
+    readonly from: components["schemas"]["Person"];
+    /** @enum {string} */
+    readonly kind: "text" | "image" | "video" | "audio" | "voice" | "document" | "sticker" | "location" | "contact" | "poll" | "unsupported" | "unreadable";
+    /** @description Text or caption; may be empty. */
+    readonly text: string;
+    /** @description What the kind has beside its text. */
+    readonly content: {
+        readonly latitude: number;
+        readonly longitude: number;
+        readonly name: string | null;
+        readonly address: string | null;
+        /**
+         * @description Only of a text longer than 65,536 code points, which was cut.
+         * @enum {boolean}
+         */
+        readonly truncated?: true;
+    } | {
+        readonly contacts: readonly {
+            readonly name: string;
+            readonly phones: readonly string[];
+        }[];
+        /**
+         * @description Only of a text longer than 65,536 code points, which was cut.
+         * @enum {boolean}
+         */
+        readonly truncated?: true;
+    } | {
+        readonly question: string;
+        readonly options: readonly string[];
+        /**
+         * @description Only of a text longer than 65,536 code points, which was cut.
+         * @enum {boolean}
+         */
+        readonly truncated?: true;
+    } | {
+        readonly type: string;
+        /**
+         * @description Only of a text longer than 65,536 code points, which was cut.
+         * @enum {boolean}
+         */
+        readonly truncated?: true;
+    } | {
+        /**
+         * @description Only of a text longer than 65,536 code points, which was cut.
+         * @enum {boolean}
+         */
+        readonly truncated?: true;
+    } | null;
+    /** @description The file, as the message tells of it. */
+    readonly media: {
+        /**
+         * @description Files are not fetched.
+         * @enum {string}
+         */
+        readonly state: "off";
+        readonly mime_type: string | null;
+        /** @description Bytes. */
+        readonly size: number | null;
+        readonly file_name: string | null;
+        readonly seconds: number | null;
+        readonly sha256: string | null;
+        readonly url: null;
+    } | null;
+    /** @description The message that it quotes, by its id where it is known here. */
+    readonly reply_to: {
+        readonly received_message_id: number | null;
+        readonly message_id: number | null;
+        /** @description At most 200 code points. */
+        readonly text: string;
+    } | null;
+    readonly reactions: readonly {
+        readonly from: components["schemas"]["Person"];
+        readonly emoji: string;
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly at: string;
+    }[];
+    /**
+     * Format: date-time
+     * @description The sender's time.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly sent_at: string;
+    /**
+     * Format: date-time
+     * @description When it was stored here.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly received_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly edited_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
 }
 /** @description Exactly one of the keys. */
 export interface Recipient {
@@ -7410,6 +8055,67 @@ export interface WorkspaceMessage {
     /** @description The id under which it leaves; null before it is drawn. */
     readonly transport_id: string | null;
 }
+export interface Write {
+    /** @description A person, or the number's owner on the phone. */
+    readonly from: "owner" | {
+        /**
+         * @description E.164 with a leading +; spaces and dashes are taken out.
+         * @example +15550001234
+         */
+        readonly phone?: string;
+        /** @description WhatsApp's other name of an account. */
+        readonly lid?: string;
+        readonly username?: string;
+        /** @description Telegram's id of an account. */
+        readonly user_id?: string;
+        /** @description What the person calls itself. */
+        readonly name?: string;
+    };
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly to_phone?: string;
+    /** @description Exact name of the group that it is written in. */
+    readonly group?: string;
+    readonly text?: string;
+    /**
+     * @description What it is.
+     * @default text
+     * @enum {string}
+     */
+    readonly kind?: "text" | "image" | "video" | "audio" | "voice" | "document" | "sticker" | "location" | "contact" | "poll" | "unsupported" | "unreadable";
+    /** @description What the kind has beside its text. */
+    readonly content?: {
+        readonly latitude: number;
+        readonly longitude: number;
+        readonly name?: string | null;
+        readonly address?: string | null;
+    } | {
+        readonly contacts: readonly {
+            readonly name: string;
+            readonly phones: readonly string[];
+        }[];
+    } | {
+        readonly question: string;
+        readonly options: readonly string[];
+    } | {
+        readonly type: string;
+    } | null;
+    /** @description What it quotes. */
+    readonly reply_to?: {
+        /** @description The `remote_id` of what was written, or a message's `transport_id`. */
+        readonly remote_id: string;
+        readonly text?: string | null;
+    };
+    /** @description The platform's id, by which a repeat is recognised; drawn when left out. */
+    readonly remote_id?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly sent_at?: string;
+}
 export interface ListMessagesQuery {
     /** @description One or several, comma-separated. */
     readonly status?: readonly ("queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
@@ -7450,6 +8156,35 @@ export interface ListNumberChecksQuery {
 export interface ListNumberCheckResultsQuery {
     /** @description One or several, comma-separated. */
     readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListReceivedMessagesQuery {
+    /** @description Id of the number that received them. */
+    readonly number?: number;
+    /** @description Id of the chat. */
+    readonly chat_id?: number;
+    readonly kind?: "text" | "image" | "video" | "audio" | "voice" | "document" | "sticker" | "location" | "contact" | "poll" | "unsupported" | "unreadable";
+    /** @description Received then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Received before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Messages of `number` with a higher `sequence`, lowest first; 0 for all. */
+    readonly after?: number;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListChatsQuery {
+    /** @description Id of the number. */
+    readonly number?: number;
+    /** @description The person's phone, E.164 with a leading +; write + as %2B. */
+    readonly phone?: string;
+    /** @description Whether it has messages of others that are not marked as read. */
+    readonly unread?: boolean;
     /** @description Records of a page. */
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
@@ -7735,6 +8470,55 @@ export interface StopCampaignQuery {
     readonly mode?: "live" | "test";
 }
 export interface ResumeCampaignQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceReceivedMessagesQuery {
+    /** @description Id of the number that received them. */
+    readonly number?: number;
+    /** @description Id of the chat. */
+    readonly chat_id?: number;
+    readonly kind?: "text" | "image" | "video" | "audio" | "voice" | "document" | "sticker" | "location" | "contact" | "poll" | "unsupported" | "unreadable";
+    /** @description Received then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Received before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Messages of `number` with a higher `sequence`, lowest first; 0 for all. */
+    readonly after?: number;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceReceivedMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceReceivedMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceChatsQuery {
+    /** @description Id of the number. */
+    readonly number?: number;
+    /** @description The person's phone, E.164 with a leading +; write + as %2B. */
+    readonly phone?: string;
+    /** @description Whether it has messages of others that are not marked as read. */
+    readonly unread?: boolean;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceChatQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceChatQuery {
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

@@ -26,6 +26,8 @@ const makeSimulator = (at: Endpoints) => ({
   setBehaviour: at.put("/admin/v1/simulator/numbers/{number_id}/behaviour"),
   /** Scans the QR code or types the pairing code, which connects the number. */
   scan: at.post("/admin/v1/simulator/numbers/{number_id}/scan"),
+  /** A person writes to the number, or its owner on the phone. A known `remote_id` stores nothing. */
+  write: at.post("/admin/v1/simulator/numbers/{number_id}/received-messages"),
   /** Logs the phone out. */
   logOut: at.order("/admin/v1/simulator/numbers/{number_id}/logout"),
   /** Sets which phones exist; null for all but those that end in 0000. */
@@ -148,6 +150,24 @@ const makeConversations = (at: Endpoints) => ({
   set: at.put("/admin/v1/workspaces/{id}/conversations"),
   /** Turns them off, and erases what was received. */
   delete: at.remove("/admin/v1/workspaces/{id}/conversations"),
+})
+
+const makeReceivedMessages = (at: Endpoints) => ({
+  /** What people wrote, newest first; with `number` and `after` behind that `sequence`, lowest first. */
+  list: at.list("/admin/v1/workspaces/{id}/received-messages"),
+  /** A message. */
+  get: at.get("/admin/v1/workspaces/{id}/received-messages/{received_message_id}"),
+  /** Erases a message here, not on phones. */
+  delete: at.remove("/admin/v1/workspaces/{id}/received-messages/{received_message_id}"),
+})
+
+const makeChats = (at: Endpoints) => ({
+  /** Chats, the latest activity first. */
+  list: at.list("/admin/v1/workspaces/{id}/chats"),
+  /** A chat. */
+  get: at.get("/admin/v1/workspaces/{id}/chats/{chat_id}"),
+  /** Erases all that was received in it. */
+  delete: at.remove("/admin/v1/workspaces/{id}/chats/{chat_id}"),
 })
 
 const makeCampaigns = (at: Endpoints) => ({
@@ -311,6 +331,8 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     numberChecks: makeNumberChecks(at),
     campaigns: makeCampaigns(at),
     conversations: makeConversations(at),
+    receivedMessages: makeReceivedMessages(at),
+    chats: makeChats(at),
 
     /** How a workspace and the service do. */
     figures: {

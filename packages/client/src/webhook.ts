@@ -7,6 +7,8 @@
  * Works wherever Web Crypto does: Node, Deno, Bun, workers, browsers.
  */
 
+import type { ReceivedMessage } from "./openapi.ts"
+
 /** The request's headers: a `Headers`, or names and values as Node's servers have them. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
@@ -41,7 +43,7 @@ export type Distrust =
 /** A message in its state at the event. */
 export interface WebhookMessage {
   readonly id: number
-  readonly status: "sent" | "failed" | "cancelled" | "expired"
+  readonly status: "sent" | "failed" | "cancelled" | "expired" | "delivered" | "read"
   readonly from: {
     readonly id: number
     /** Digits with country code; null for an account without a phone. */
@@ -72,10 +74,38 @@ interface Envelope {
   readonly created_at: string
 }
 
+/** A number in its state at the event. */
+export interface WebhookNumber {
+  readonly number: {
+    readonly id: number
+    /** Digits with country code; null until a phone scans the code. */
+    readonly phone: string | null
+    readonly platform: "whatsapp" | "telegram"
+    readonly status: "connected" | "connecting" | "disconnected"
+  }
+  /** Why; null for none. */
+  readonly reason: string | null
+  /** When the new state began. */
+  readonly since: string
+}
+
 export type WebhookEvent =
   | (Envelope & {
       readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired"
       readonly data: { readonly message: WebhookMessage }
+    })
+  /** Only where conversations are on, and the endpoint names them. */
+  | (Envelope & {
+      readonly type: "message.delivered" | "message.read"
+      readonly data: { readonly message: WebhookMessage }
+    })
+  | (Envelope & {
+      readonly type: "number.connected" | "number.disconnected" | "number.paused" | "number.resumed"
+      readonly data: WebhookNumber
+    })
+  | (Envelope & {
+      readonly type: "message.received" | "message.echo"
+      readonly data: { readonly received_message: ReceivedMessage }
     })
   | (Envelope & { readonly type: "ping"; readonly data: { readonly webhook_id: number } })
 

@@ -11,7 +11,7 @@ import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
 import { messagingClient, operatorClient } from "../src/index.ts"
 import type { MessagingClient, OperatorClient } from "../src/index.ts"
-import type { operations } from "../src/openapi.ts"
+import type { operations, ReceivedMessage } from "../src/openapi.ts"
 import { Service, aWorkspace, token } from "./Service.ts"
 
 /** Arguments for an entry's method. */
@@ -28,6 +28,11 @@ interface Scene {
   >
   /** An endpoint with an event that failed to be delivered. */
   readonly webhook: { readonly id: number; readonly event: string }
+  /** What somebody wrote, and the client of a key that may read it; conversations are on from then. */
+  readonly received: () => Promise<{
+    readonly client: MessagingClient
+    readonly message: ReceivedMessage
+  }>
   /** A number that is linking. */
   readonly linking: () => Promise<number>
 }
@@ -249,6 +254,60 @@ const entries: {
   deleteConversations: async ({ operator, workspace }) => {
     await operator.conversations.set(workspace, {})
     assert.isTrue((await operator.conversations.delete(workspace)).deleted)
+  },
+  listReceivedMessages: async ({ received }) => {
+    const { client, message } = await received()
+    const page = await client.receivedMessages.list({ number: message.number.id, after: 0 }).page()
+    assert.deepStrictEqual(page.data.at(-1), message)
+  },
+  getReceivedMessage: async ({ received }) => {
+    const { client, message } = await received()
+    assert.deepStrictEqual(await client.receivedMessages.get(message.id), message)
+  },
+  deleteReceivedMessage: async ({ received }) => {
+    const { client, message } = await received()
+    assert.isTrue((await client.receivedMessages.delete(message.id)).deleted)
+  },
+  listChats: async ({ received }) => {
+    const { client, message } = await received()
+    assert.strictEqual((await first(client.chats.list({ unread: true })))?.id, message.chat.id)
+  },
+  getChat: async ({ received }) => {
+    const { client, message } = await received()
+    assert.strictEqual((await client.chats.get(message.chat.id)).phone, to.phone)
+  },
+  deleteChat: async ({ received }) => {
+    const { client, message } = await received()
+    assert.isTrue((await client.chats.delete(message.chat.id)).deleted)
+  },
+  listWorkspaceReceivedMessages: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    assert.deepStrictEqual(await first(operator.receivedMessages.list(workspace)), message)
+  },
+  getWorkspaceReceivedMessage: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    assert.deepStrictEqual(await operator.receivedMessages.get(workspace, message.id), message)
+  },
+  deleteWorkspaceReceivedMessage: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    assert.isTrue((await operator.receivedMessages.delete(workspace, message.id)).deleted)
+  },
+  listWorkspaceChats: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    assert.strictEqual((await first(operator.chats.list(workspace)))?.id, message.chat.id)
+  },
+  getWorkspaceChat: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    assert.strictEqual((await operator.chats.get(workspace, message.chat.id)).phone, to.phone)
+  },
+  deleteWorkspaceChat: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    assert.isTrue((await operator.chats.delete(workspace, message.chat.id)).deleted)
+  },
+  writeMessage: async ({ number, operator, received }) => {
+    const { message } = await received()
+    const again = { from: { phone: to.phone }, remote_id: "first" }
+    assert.deepStrictEqual(await operator.simulator.write(number, again), message)
   },
   createCampaign: async ({ operator, workspace }) =>
     assert.strictEqual(
@@ -655,6 +714,14 @@ const aScene = async (url: string): Promise<Scene> => {
     },
     created,
     webhook: { id: endpoint.id, event: event ?? "" },
+    received: async () => {
+      await operator.conversations.set(inWorkspace, {})
+      const reader = await operator.keys.create(inWorkspace, { version: 2, name: "Reader" })
+      const written = { from: { phone: to.phone }, remote_id: "first" }
+      const message = await operator.simulator.write(number.id, written)
+      const { key: own } = reader as { readonly key: string }
+      return { client: messagingClient({ url, key: own, fetch: watched }), message }
+    },
     linking: async () => {
       const { id } = await client.numbers.connect({})
       await operator.simulator.settle()

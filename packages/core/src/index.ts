@@ -749,6 +749,7 @@ export {
   describedKeys,
   bodyRule,
   decoded,
+  InstantInput,
   inputDecoder,
   requireFitTexts,
   parsed,
@@ -817,6 +818,7 @@ export type { ServiceSecrets } from "./store/SystemStore.ts"
 export type { CannotOpen, SecretsKeys } from "./model/Secrets.ts"
 
 export {
+  boundMillis,
   formatInstant,
   instantOrNull,
   parseInstant,
@@ -826,7 +828,7 @@ export {
   wholeSecond,
 } from "./model/Time.ts"
 export type { ClockStore } from "./model/Time.ts"
-export type { Instant } from "./model/Time.ts"
+export type { Instant, Moment } from "./model/Time.ts"
 
 export {
   makeReconnectPauses,

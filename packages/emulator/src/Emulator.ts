@@ -13,6 +13,10 @@ import {
   applyEarlyTicks,
   makeTick,
   tickOnceSent,
+  InstantInput,
+  isKept,
+  newReceived,
+  boundMillis,
   pageFields,
   parsePhone,
   parsed,
@@ -20,19 +24,25 @@ import {
   phoneDigits,
   queryDecoder,
   queryId,
+  receivedKinds,
+  Refusal,
   refuse,
   textBetween,
   Store,
+  unknownPerson,
 } from "@messaging-service/core"
 import type {
   CursorPage,
   Failure,
+  Incoming,
   LinkingAttempt,
   ListPage,
   Message,
   MessageId,
+  Mode,
   NumberId,
   PhoneBehaviour,
+  ReceivedMessage,
   SendingNumber,
   SentCopy,
   SentFilter,
@@ -96,6 +106,76 @@ export const TickBody = Schema.Struct({
   status: Schema.Literals(["delivered", "read"]),
 }).annotate({ identifier: "Tick" })
 
+/** Who writes: by exactly one of the addresses. */
+const WriterInput = Schema.Struct({
+  phone: Schema.optionalKey(PhoneInput),
+  lid: described(Schema.optionalKey(textBetween(1, 100)), "WhatsApp's other name of an account."),
+  username: Schema.optionalKey(textBetween(1, 100)),
+  userId: described(Schema.optionalKey(textBetween(1, 100)), "Telegram's id of an account."),
+  name: described(Schema.optionalKey(textBetween(1, 100)), "What the person calls itself."),
+}).check(
+  Schema.makeFilter(({ lid, phone, userId, username }) =>
+    [lid, phone, userId, username].filter((address) => address !== undefined).length === 1
+      ? undefined
+      : "must have exactly one of phone, lid, username and user_id",
+  ),
+)
+
+const OptionalText = Schema.optionalKey(Schema.NullOr(Schema.String))
+
+const ContentInput = Schema.Union([
+  Schema.Struct({
+    latitude: Schema.Finite,
+    longitude: Schema.Finite,
+    name: OptionalText,
+    address: OptionalText,
+  }),
+  Schema.Struct({
+    contacts: Schema.Array(
+      Schema.Struct({ name: Schema.String, phones: Schema.Array(Schema.String) }),
+    ),
+  }),
+  Schema.Struct({ question: Schema.String, options: Schema.Array(Schema.String) }),
+  Schema.Struct({ type: Schema.String }),
+])
+
+export const WriteBody = Schema.Struct({
+  from: described(
+    Schema.Union([Schema.Literal("owner"), WriterInput]),
+    "A person, or the number's owner on the phone.",
+  ),
+  toPhone: described(Schema.optionalKey(PhoneInput), "With `owner`: to whom. Left out in a group."),
+  group: described(
+    Schema.optionalKey(textBetween(1, 100)),
+    "Exact name of the group that it is written in.",
+  ),
+  text: Schema.optionalKey(Schema.String),
+  kind: described(Schema.optionalKey(Schema.Literals(receivedKinds)), "What it is.", {
+    default: "text",
+  }),
+  content: described(
+    Schema.optionalKey(Schema.NullOr(ContentInput)),
+    "What the kind has beside its text.",
+  ),
+  replyTo: described(
+    Schema.optionalKey(
+      Schema.Struct({
+        remoteId: described(
+          textBetween(1, 200),
+          "The `remote_id` of what was written, or a message's `transport_id`.",
+        ),
+        text: OptionalText,
+      }),
+    ),
+    "What it quotes.",
+  ),
+  remoteId: described(
+    Schema.optionalKey(textBetween(1, 200)),
+    "The platform's id, by which a repeat is recognised; drawn when left out.",
+  ),
+  sentAt: described(Schema.optionalKey(InstantInput), "The sender's time; now when left out."),
+}).annotate({ identifier: "Write" })
+
 /** A century. */
 const furthestSeconds = 100 * 365 * 86_400
 
@@ -136,6 +216,7 @@ const decodeRegistered = inputDecoder(RegisteredBody, {
 })
 const decodeScan = inputDecoder(ScanBody, { codes: ["invalid_phone"] })
 const decodeTick = inputDecoder(TickBody)
+const decodeWrite = inputDecoder(WriteBody, { codes: ["invalid_phone", "invalid_datetime"] })
 const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)
 
@@ -168,6 +249,63 @@ const makeScan = Effect.gen(function* makeScan() {
     if (!(yield* progress.scanned(attempt))) return yield* notConnecting
     const linked = yield* progress.linked(attempt, phone)
     return linked ?? (yield* notConnecting)
+  })
+})
+
+/** What was written, as the platform would tell it. */
+const toIncoming = (
+  input: typeof WriteBody.Type,
+  drawn: { readonly remoteId: string; readonly mode: Mode; readonly now: number },
+): Incoming | Refusal<"validation_failed"> => {
+  const { content = null, from, group = null, replyTo, sentAt, text = "", toPhone } = input
+  const fromMe = from === "owner"
+  if (fromMe !== (toPhone !== undefined) && (!fromMe || group === null)) {
+    const message = fromMe ? "must be given with owner" : "must be left out"
+    return refuse("validation_failed", { field: "toPhone", message: `to_phone: ${message}` })
+  }
+  const writer = fromMe ? (toPhone === undefined ? null : { phone: toPhone }) : from
+  return {
+    remoteId: input.remoteId ?? drawn.remoteId,
+    mode: drawn.mode,
+    fromMe,
+    group: group === null ? null : { remoteId: group, name: group },
+    person: fromMe && group !== null ? null : writer && { ...unknownPerson, ...writer },
+    kind: input.kind ?? "text",
+    text,
+    content:
+      content !== null && "latitude" in content
+        ? { ...content, name: content.name ?? null, address: content.address ?? null }
+        : content,
+    file: null,
+    quote: replyTo === undefined ? null : { remoteId: replyTo.remoteId, text: replyTo.text ?? "" },
+    sentAt: boundMillis(sentAt) ?? drawn.now,
+  }
+}
+
+/** People write to numbers, as their transports would hear it. */
+const makeWrite = Effect.gen(function* makeWrite() {
+  const { chats } = yield* Store
+  const ids = yield* Ids
+  return Effect.fn("Emulator.write")(function* write(number: SendingNumber, body: unknown) {
+    const input = yield* Effect.fromResult(decodeWrite(body))
+    const { mode, workspaceId } = number
+    const now = yield* Clock.currentTimeMillis
+    const incoming = toIncoming(input, { remoteId: ids.hex(20).toUpperCase(), mode, now })
+    if (incoming instanceof Refusal) return yield* incoming
+    const settings = yield* chats.conversations(workspaceId)
+    if (settings === null) return yield* refuse("conversations_not_enabled")
+    if (!isKept(incoming, settings)) {
+      return yield* refuse("validation_failed", {
+        field: "group",
+        message: "group: the workspace's conversations leave out groups",
+      })
+    }
+    const [outcome] = yield* chats.receive(number.id, newReceived(ids, [incoming], now), now)
+    const { id = null, isNew = false } = outcome ?? {}
+    const scope = { workspaceId, mode: incoming.mode, restriction: null }
+    const message = id === null ? null : yield* chats.getReceived(scope, id)
+    // A repeat of an erased one is no message.
+    return message === null ? yield* refuse("received_message_not_found") : { message, isNew }
   })
 })
 
@@ -232,6 +370,14 @@ export class Emulator extends Context.Service<
     setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<PhoneBehaviour, Failure>
     /** The phone takes the code, and the link completes before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
+    /**
+     * A person writes to that number, or its owner on the phone: the stored message, and whether it is new.
+     * Fails with `conversations_not_enabled`.
+     */
+    write(
+      id: NumberId | undefined,
+      body: unknown,
+    ): Effect.Effect<{ readonly message: ReceivedMessage; readonly isNew: boolean }, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
     /** The phones that exist; null for the rule. */
     readonly registered: Effect.Effect<ReadonlyArray<string> | null, Failure>
@@ -253,6 +399,7 @@ export class Emulator extends Context.Service<
       const { numbers: store, phones } = yield* Store
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
+      const write = yield* makeWrite
       const moveOn = yield* timeTravel
       const idle = yield* Idle
       const { caughtUp, tick } = yield* makeTicks
@@ -273,6 +420,7 @@ export class Emulator extends Context.Service<
           const number = yield* requireNumber(id)
           return (yield* phones.behaviour(number.id)) ?? defaultBehaviour
         }),
+        write: (id, body) => Effect.flatMap(requireNumber(id), (number) => write(number, body)),
         registered: phones.registered,
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)

@@ -7,6 +7,7 @@ export {
   ScanBody,
   SentQuery,
   TickBody,
+  WriteBody,
   layer,
   layerEmulator,
 } from "./Emulator.ts"

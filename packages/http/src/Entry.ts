@@ -128,12 +128,16 @@ export const jsonBody = <S extends Schema.Top>(schema: S, example: unknown): Bod
   example,
 })
 
-/** Times in answers: epoch milliseconds, which `writeJson` turns into text. */
-export const Time = Schema.String.annotate({
+/** Times in answers that are text already. */
+export const TimeText = Schema.String.annotate({
   description: "UTC, whole seconds.",
   format: "date-time",
   pattern: "Z$",
   examples: ["2030-01-31T07:00:00Z"],
+})
+
+/** Times in answers: epoch milliseconds, which `writeJson` turns into text. */
+export const Time = TimeText.annotate({
   [writtenAsInstant]: true,
 }) as unknown as Schema.Codec<number>
 
@@ -196,6 +200,8 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
   readonly status?: 201 | 202
   /** The meaning of success. */
   readonly success: string
+  /** The meaning of a 200 in place of `status`: an earlier request did it. */
+  readonly successAgain?: string
   readonly answer: Body<Answer>
   /** Of the answer. Default: JSON. */
   readonly contentType?: "text/event-stream" | "text/csv"

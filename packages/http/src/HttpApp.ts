@@ -84,6 +84,7 @@ import {
   verificationRoutes as verificationRoutesV1,
 } from "./v1/routes.ts"
 import { sendRoutes as sendRoutesV1 } from "./v1/send.ts"
+import { chatRoutes as chatRoutesV2 } from "./v2/chats.ts"
 import { meRoute as meRouteV2 } from "./v2/me.ts"
 import { mediaRoutes as mediaRoutesV2 } from "./v2/media.ts"
 import { messageRoutes as messageRoutesV2 } from "./v2/messages.ts"
@@ -105,6 +106,7 @@ const routesV2 = [
   ...mediaRoutesV2,
   ...numberCheckRoutesV2,
   ...webhookRoutesV2,
+  ...chatRoutesV2,
 ]
 
 /** Contract: Version 1. */
@@ -131,7 +133,7 @@ const operatorRoutes = [
   ...reminderLogRoutes,
   ...messageOperatorRoutes,
   ...restoreOperatorRoutes,
-  ...workspaceOperations(routesV2),
+  ...workspaceOperations(routesV2.filter((route) => route.ofConversations !== true)),
 ]
 
 // Parts: a prefix of paths with its handler and bounds
@@ -219,6 +221,7 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
   const { dashboard = null, emulator, operatorToken } = options
   if (operatorToken === null && dashboard === null) return { routes: [], parts: [] }
   const cookie = dashboard === null ? null : yield* makeSessionCookie(yield* getPublicUrl(options))
+  const controls = emulator === null ? [] : yield* emulator
   const routes: ReadonlyArray<OperatorRoute> = [
     ...(cookie === null
       ? []
@@ -227,10 +230,12 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
     ...changeFeedRoutes(options),
     workspaceFigures,
     yield* serviceFigures,
-    ...(emulator === null ? [] : yield* emulator),
+    ...controls.filter((route) => route.ofConversations !== true),
     // Last, since the document numbers what it has in common by first use.
     ...campaignRoutes,
     ...conversationRoutes,
+    ...workspaceOperations(chatRoutesV2),
+    ...controls.filter((route) => route.ofConversations === true),
   ]
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",

@@ -27,6 +27,8 @@ export interface IncomingRequest extends Target {
   route: string
   /** What a command was made from, once it was read: refusals name fields as it does. */
   source: "json" | "query" | null
+  /** Set where an earlier request did what this one asks for: its success is then a 200. */
+  isDoneAlready: boolean
   /** Lower-case names. */
   readonly answerHeaders: Record<string, string>
 }
@@ -48,7 +50,16 @@ export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): In
   }
   const clients = clientRequestId(request)
   if (clients !== undefined) answerHeaders["x-client-request-id"] = clients
-  return { request, path, query, id, route: none, source: null, answerHeaders }
+  return {
+    request,
+    path,
+    query,
+    id,
+    route: none,
+    source: null,
+    isDoneAlready: false,
+    answerHeaders,
+  }
 }
 
 /** The answer to a request that nothing refuses. */

@@ -7,6 +7,7 @@ import {
   MediaLinks,
   messageStatuses,
   publicMedia,
+  receivedJson,
   statusAt,
   storedFileId,
 } from "@messaging-service/core"
@@ -19,6 +20,7 @@ import {
   ScanBody,
   SentQuery,
   TickBody,
+  WriteBody,
 } from "@messaging-service/emulator"
 import type { ListSent, ReceivedCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Option, Schema } from "effect"
@@ -27,6 +29,7 @@ import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
 import { jsonBody, IdJson, json, optionalJson, pageJson, pageBody, query, Time } from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
+import { ReceivedMessageJson } from "./v2/chats.ts"
 import { MessageJson, shownMessage } from "./v2/messages.ts"
 import { NumberJson, shownNumber } from "./v2/numbers.ts"
 
@@ -201,6 +204,34 @@ const emulatorRoutes = [
       const { link } = yield* MediaLinks
       const message = yield* emulator.tick(id("message_id"), request)
       return shownMessage(message, yield* Clock.currentTimeMillis, link)
+    }),
+  }),
+  route(`POST ${simulatorPath}/numbers/{number_id}/received-messages`, {
+    ofConversations: true,
+    id: "writeMessage",
+    right: "operator",
+    summary: "Let a person write",
+    about: "To the number, or in a group of it; or let its owner write on the phone.",
+    request: json<JsonValue>()(WriteBody, {
+      from: { phone: "+15550001234", name: "Ada" },
+      text: "Is my table ready?",
+    }),
+    status: 201,
+    success: "The message, stored.",
+    successAgain: "A message with that `remote_id` was stored already: that one.",
+    answer: jsonBody(ReceivedMessageJson, examples.received),
+    refused: [
+      missingNumber,
+      "conversations_not_enabled",
+      "received_message_not_found",
+      "invalid_phone",
+      "invalid_datetime",
+    ],
+    handler: Effect.fnUntraced(function* writeMessage({ id, incoming, request }) {
+      const emulator = yield* Emulator
+      const { isNew, message } = yield* emulator.write(id("number_id"), request)
+      incoming.isDoneAlready = !isNew
+      return receivedJson(message)
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

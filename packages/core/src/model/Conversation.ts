@@ -6,6 +6,8 @@ import { Schema } from "effect"
 import { described, inputDecoder, integerBetween } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
 import type { Message, Tick } from "./Message.ts"
+import { unknownPerson } from "./Received.ts"
+import type { Incoming } from "./Received.ts"
 import { toTarget } from "./Recipient.ts"
 
 export const receivedMediaModes = ["on_arrival", "on_demand", "off"] as const
@@ -87,8 +89,38 @@ export const conversationSettings = (
   since: number,
 ): ConversationSettings => ({ ...defaults, ...input, since })
 
+/** The phone that answers what it has read. */
+const answeringTestPhone = "+15005550003"
+
 /** Phones that read what test keys send them (contract: Test keys in conversations). */
-const readingTestPhones = ["+15005550002", "+15005550003"]
+const readingTestPhones = ["+15005550002", answeringTestPhone]
+
+/** How long after a test message was read it is answered. */
+export const testAnswerMillis = 1000
+
+/** What a test phone answers to a message that it has read: its own text, quoting it. Null for no answer. */
+export const testAnswer = (
+  { mode, state, text, to, transportId }: Message,
+  sentAt: number,
+): Incoming | null => {
+  const target = toTarget(to)
+  if (mode !== "test" || state !== "read" || target.kind !== "phone") return null
+  if (target.phone !== answeringTestPhone) return null
+  return {
+    // It follows from the message: answered twice it is stored once.
+    remoteId: `ANSWER${transportId}`,
+    mode,
+    fromMe: false,
+    group: null,
+    person: { ...unknownPerson, phone: target.phone },
+    kind: "text",
+    text,
+    content: null,
+    file: null,
+    quote: { remoteId: transportId, text },
+    sentAt,
+  }
+}
 
 /** The tick that a test message gets next, and when; `movedAt`: when it was sent or delivered. */
 export const nextTestTick = (

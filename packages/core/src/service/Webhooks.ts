@@ -3,7 +3,12 @@
  * them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { eventTypes, isConversationEvent, webhookEventTypes } from "../model/Event.ts"
+import {
+  eventTypes,
+  isConversationEvent,
+  isReceivedEvent,
+  webhookEventTypes,
+} from "../model/Event.ts"
 import { pingEvent } from "../model/MessageChange.ts"
 import type { CallbackAttempt } from "../model/MessageChange.ts"
 import { Egress, OutboundRule } from "../model/Egress.ts"
@@ -264,6 +269,7 @@ export class Webhooks extends Context.Service<
           const caller = yield* authorize(input, "createWebhook")
           const hears = yield* hasConversations(namesConversationEvent(command), caller.workspaceId)
           const request = yield* Effect.fromResult(parse(command, hears))
+          if (request.events.some(isReceivedEvent)) yield* authorize(input, "getReceivedMessage")
           return yield* idempotent.run(caller, idempotency, {
             work: (claim) => insert(creating, caller, request, claim),
             again: ([id]) =>

@@ -54,6 +54,8 @@ import type {
   Settlement,
   UnfinishedAttempt,
 } from "../model/Lane.ts"
+import { testAnswer, testAnswerMillis } from "../model/Conversation.ts"
+import { newReceived } from "../model/Received.ts"
 import { toTarget } from "../model/Recipient.ts"
 import { isOwned } from "../model/Shards.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
@@ -704,13 +706,24 @@ const testEnding = (message: Pick<Message, "to">): Ending => {
 
 /** Applies the ticks of the phones that read test messages (contract: Test keys in conversations). */
 const makeTestTicks = Effect.gen(function* makeTestTicks() {
-  const { messages } = yield* Store
+  const { chats, messages } = yield* Store
   const applyTick = yield* makeTick
+  const ids = yield* Ids
+  const scope = yield* Effect.scope
+  /** A process that ends within that second leaves the message without an answer. */
+  const answerLater = Effect.fnUntraced(function* answerLater(message: Message) {
+    yield* Effect.sleep(testAnswerMillis)
+    const now = yield* Clock.currentTimeMillis
+    const answer = testAnswer(message, now)
+    if (answer !== null) yield* chats.receive(message.from.id, newReceived(ids, [answer], now), now)
+  })
   return Effect.gen(function* applyTestTicks() {
     const due = yield* messages.dueTestTicks(yield* Clock.currentTimeMillis, testMessages.whole)
-    yield* Effect.forEach(due, (one) => applyTick(one.numberId, one.transportId, one.tick), {
-      discard: true,
-    })
+    for (const one of due) {
+      const moved = yield* applyTick(one.numberId, one.transportId, one.tick)
+      if (moved === null || testAnswer(moved, 0) === null) continue
+      yield* Effect.forkIn(Effect.ignoreCause(answerLater(moved)), scope)
+    }
     return due.length
   })
 })

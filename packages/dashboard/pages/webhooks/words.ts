@@ -129,6 +129,8 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
   "number.disconnected": "Number disconnected",
   "number.paused": "Number paused",
   "number.resumed": "Number resumed",
+  "message.received": "Somebody wrote",
+  "message.echo": "Written on the phone",
 }
 
 export const callbacksLabels = {

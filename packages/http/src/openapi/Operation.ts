@@ -2,7 +2,7 @@
  * The input of the OpenAPI document: operations with all their requests and answers. Each part of
  * the interface makes them from its table of routes; only `openApi.ts` knows OpenAPI's format.
  */
-import { catalogue, messageStatuses, ratePolicy, roles, scopes } from "@messaging-service/core"
+import { allScopes, catalogue, messageStatuses, ratePolicy, roles } from "@messaging-service/core"
 import type { Code, Details } from "@messaging-service/core"
 import type { Schema } from "effect"
 import { jsonName } from "../JsonNames.ts"
@@ -189,7 +189,7 @@ const getStatus = (refused: Refused): number => {
 
 /** The extra fields of error objects (contract: Errors). */
 const detailSchemas: Readonly<Partial<Record<keyof Details, JsonObject>>> = {
-  requiredScope: { type: "string", enum: scopes, description: "The scope that the key lacks." },
+  requiredScope: { type: "string", enum: allScopes, description: "The scope that the key lacks." },
   status: {
     type: "string",
     enum: messageStatuses,

@@ -11,10 +11,11 @@ import {
   numberStatuses,
   operations,
   platforms,
+  receivedEventTypes,
   tickEvents,
   webhookEventTypes,
 } from "@messaging-service/core"
-import type { NumberEventType, OperationRule } from "@messaging-service/core"
+import type { NumberEventType, OperationRule, ReceivedEventType } from "@messaging-service/core"
 import { Schema } from "effect"
 import { documentOpen, IdJson, Time } from "../Entry.ts"
 import type { Entry, OpenRoute, OperationInput } from "../Entry.ts"
@@ -41,6 +42,7 @@ import {
   replayed,
   retryAfter,
 } from "./Operation.ts"
+import { ReceivedMessageJson } from "../v2/chats.ts"
 import { MessageJson } from "../v2/messages.ts"
 import type {
   Answer,
@@ -202,6 +204,15 @@ const findQuery = (
   return Schema.Struct({ ...own.fields, ...more.fields } as Schema.Struct.Fields)
 }
 
+const successes = ({
+  status,
+  success,
+  successAgain,
+}: Entry): ReadonlyArray<readonly [status: number, description: string]> => [
+  [status ?? 200, success],
+  ...(successAgain === undefined ? [] : [[200, successAgain] as const]),
+]
+
 const routeOperation = (
   route: Heading & Entry & { readonly parameters?: Parameters },
   common: Common,
@@ -214,16 +225,16 @@ const routeOperation = (
   headers: [...common.headers, clientRequestId],
   body: requestBody(route.request),
   answers: [
-    {
-      status: route.status ?? 200,
-      description: route.success,
+    ...successes(route).map(([status, description]) => ({
+      status,
+      description,
       headers: [
         ...commonHeaders,
         ...(route.contentType === undefined ? [] : streamHeaders[route.contentType]),
         ...(common.answerHeaders ?? []),
       ],
       content: answerContent(route),
-    },
+    })),
     ...refusals(
       [...common.refused, ...refusedReading(route.request), ...(route.refused ?? [])],
       common.refusalHeaders,
@@ -274,6 +285,7 @@ const operationV2 = (route: RouteV2): Operation => {
       headers: route.idempotent === true ? [idempotencyKey] : [],
       refused: [
         ...refusedByV2,
+        ...(route.ofConversations === true ? (["not_found"] as const) : []),
         ...(rule.scope === null ? [] : (["missing_scope"] as const)),
         ...(rule.unlimitedOnly ? (["number_not_allowed"] as const) : []),
         ...(route.idempotent === true ? refusedIdempotency : []),
@@ -292,6 +304,7 @@ const tagsV2 = [
   { name: "Media", description: "Files to upload once and send by id." },
   { name: "Number checks", description: "Which phones are registered." },
   { name: "Webhooks", description: "Endpoints that receive events about messages." },
+  { name: "Chats", description: "What people write, while conversations are on." },
 ]
 
 const documentV2 = (routes: ReadonlyArray<RouteV2>): DescribedPart => ({
@@ -377,6 +390,7 @@ const operatorTags = [
   { name: "Workspace webhooks", description: "The webhook endpoints of a workspace." },
   { name: "Campaigns", description: "One message for each of many rows." },
   { name: "Conversations", description: "What a workspace hears of messages and numbers." },
+  { name: "Workspace chats", description: "What people write to a workspace." },
   { name: "News", description: "What changes in a workspace, as it happens." },
   { name: "Figures", description: "How a workspace and the service do." },
   { name: "Restored stores", description: "Messages and reminders held since a restore." },
@@ -734,6 +748,12 @@ const numberEvents: Readonly<Record<NumberEventType, string>> = {
   "number.resumed": "A pause of a number ended.",
 }
 
+/** When the events of received messages occur, where conversations are on. */
+const receivedEvents: Readonly<Record<ReceivedEventType, string>> = {
+  "message.received": "A person wrote to a number, or in a group of it.",
+  "message.echo": "A number's owner wrote, on the phone or another device.",
+}
+
 const NumberEventJson = Schema.Struct({
   number: Schema.Struct({
     id: IdJson,
@@ -756,6 +776,14 @@ const webhookCalls: ReadonlyArray<Call> = [
       reason: null,
       since: "2030-01-31T07:00:02Z",
     }),
+  ),
+  ...receivedEventTypes.map((type) =>
+    eventCall(
+      type,
+      `${receivedEvents[type]} Needs conversations, and a key with \`chats:read\`.`,
+      Schema.Struct({ received_message: ReceivedMessageJson }),
+      { received_message: { ...examples.received, from_me: type === "message.echo" } },
+    ),
   ),
   eventCall(
     "ping",

@@ -36,8 +36,42 @@ const webhook = {
   last_delivery: null,
 }
 
+/** A received message. */
+const received = {
+  id: 71,
+  sequence: 1,
+  number: { id: 12, phone: "15550001000", platform: "whatsapp" },
+  chat: { id: 9, type: "person", name: "Ada" },
+  from_me: false,
+  from: { phone: "+15550001234", lid: null, user_id: null, username: null, name: "Ada" },
+  kind: "text",
+  text: "Is my table ready?",
+  content: null,
+  media: null,
+  reply_to: null,
+  reactions: [],
+  sent_at: "2030-01-31T07:00:01Z",
+  received_at: "2030-01-31T07:00:02Z",
+  edited_at: null,
+  revoked_at: null,
+}
+
+const chat = {
+  id: 9,
+  number_id: 12,
+  type: "person",
+  ...received.from,
+  last_received_at: "2030-01-31T07:00:02Z",
+  last_sent_at: null,
+  unread: 1,
+  read_up_to: null,
+  merged_into: null,
+}
+
 export const examples = {
   message,
+  received,
+  chat,
   /** What only operators see of a message. */
   workspaceOnly: { reference: null, transport_id: "0123456789ABCDEF0123" },
   sent: { ...message, status: "sent", sent_at: "2030-01-31T07:00:02Z" },

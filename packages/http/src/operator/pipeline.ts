@@ -106,6 +106,8 @@ interface OperatorEntry<
   Services = OperatorServices,
 > extends Entry<Request, Answer> {
   readonly right: Right
+  /** It is about what people write. */
+  readonly ofConversations?: true
   /** Honours `Idempotency-Key`; other operations ignore the header. */
   readonly idempotent?: true
   /** Parameters of the query that the handler reads itself, besides its `request`. */
@@ -323,7 +325,8 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
         : error,
     )
     if (answer instanceof StreamedAnswer) return { status: 200, streamed: answer } as const
-    return { status: route.status ?? 200, json: writeJson(route.answer.schema, answer) }
+    const status = incoming.isDoneAlready ? 200 : (route.status ?? 200)
+    return { status, json: writeJson(route.answer.schema, answer) }
   }, Effect.scoped)
   return handler
 })

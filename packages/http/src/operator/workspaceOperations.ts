@@ -3,7 +3,7 @@
  * version 2 in a workspace). Each is the entry of version 2 itself, called by a trusted caller; messages
  * have a reference besides.
  */
-import { Caller, refuse, Workspaces } from "@messaging-service/core"
+import { Caller, Chats, refuse, Workspaces } from "@messaging-service/core"
 import type { OperationName } from "@messaging-service/core"
 import { repeatedAnswer } from "../IncomingRequest.ts"
 import { Effect } from "effect"
@@ -35,10 +35,13 @@ const reminders = "Workspace reminders"
 const media = "Workspace media"
 const checks = "Workspace number checks"
 const webhooks = "Workspace webhooks"
+const chats = "Workspace chats"
 
 const reminderPath = `${workspacePath}/reminders` as const
 const mediaPath = `${workspacePath}/media` as const
 const checkPath = `${workspacePath}/number-checks` as const
+const receivedPath = `${workspacePath}/received-messages` as const
+const chatPath = `${workspacePath}/chats` as const
 const webhookPath = `${workspacePath}/webhooks/{webhook_id}` as const
 
 const operations: ReadonlyArray<WorkspaceOperation> = [
@@ -154,9 +157,40 @@ const operations: ReadonlyArray<WorkspaceOperation> = [
     "testWorkspaceWebhook",
     `POST ${webhookPath}/test`,
   ),
+  operation(
+    "listReceivedMessages",
+    "read",
+    chats,
+    "listWorkspaceReceivedMessages",
+    `GET ${receivedPath}`,
+  ),
+  operation(
+    "getReceivedMessage",
+    "read",
+    chats,
+    "getWorkspaceReceivedMessage",
+    `GET ${receivedPath}/{received_message_id}`,
+  ),
+  operation(
+    "deleteReceivedMessage",
+    "administrate",
+    chats,
+    "deleteWorkspaceReceivedMessage",
+    `DELETE ${receivedPath}/{received_message_id}`,
+  ),
+  operation("listChats", "read", chats, "listWorkspaceChats", `GET ${chatPath}`),
+  operation("getChat", "read", chats, "getWorkspaceChat", `GET ${chatPath}/{chat_id}`),
+  operation(
+    "deleteChat",
+    "administrate",
+    chats,
+    "deleteWorkspaceChat",
+    `DELETE ${chatPath}/{chat_id}`,
+  ),
 ]
 
 const roleRequired = refuse("role_required")
+const conversationsOff = refuse("conversations_not_enabled")
 
 /** The name of the path's last id, which version 2 calls `id`. */
 const ownIdName = (path: string): string =>
@@ -173,7 +207,11 @@ const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOper
     ...(about === undefined ? {} : { about }),
     ...(request === undefined ? {} : { request }),
     ...(status === undefined ? {} : { status }),
-    ...(refused === undefined ? {} : { refused }),
+    ...(entry.ofConversations === true
+      ? { refused: ["conversations_not_enabled", ...(refused ?? [])] }
+      : refused === undefined
+        ? {}
+        : { refused }),
     ...(entry.idempotent === true ? { idempotent: true } : {}),
     success,
     answer,
@@ -188,6 +226,9 @@ const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOper
       const caller = Caller.trusted(workspace, {
         mode: yield* Effect.fromResult(parseMode(incoming)),
       })
+      if (entry.ofConversations === true && !(yield* Chats.use((all) => all.areOn(caller)))) {
+        return yield* conversationsOff
+      }
       const ownId = <Id extends number>() => id<Id>(ownIdName(at))
       const asked = { caller, id: ownId, request: value, idempotency }
       if (entry.idempotent !== true) return yield* entry.handler(asked)

@@ -5,12 +5,14 @@
 import {
   Admission,
   canonicalJson,
+  Chats,
   fingerprint,
   MediaFiles,
   parseId,
   parseIdempotencyKey,
   authorize,
   ratePolicy,
+  refuse,
 } from "@messaging-service/core"
 import type {
   Connections,
@@ -49,6 +51,7 @@ import { writeJson } from "../writeJson.ts"
 
 /** The services of handlers. */
 export type ServicesV2 =
+  | Chats
   | Connections
   | MediaDirectory
   | MediaLinks
@@ -72,6 +75,8 @@ interface OperationV2<
 > extends Entry<Request, Answer> {
   /** The core's operation; `operations` lists the scopes that it needs. */
   readonly id: OperationName
+  /** There only where conversations are on. */
+  readonly ofConversations?: true
   handler(
     input: InputV2<Path, Request>,
   ): Effect.Effect<Outcome, Refusal | StoreUnavailable, ServicesV2>
@@ -121,6 +126,24 @@ export const toIdempotency = (
     ? null
     : { key, fingerprint: fingerprint(method, path, canonicalJson(fingerprinted)) }
 
+/**
+ * Makes the finder of routes. While no workspace has conversations, their paths are unknown ones; the
+ * other paths ask for nothing.
+ */
+const makeFind = Effect.fnUntraced(function* makeFind(routes: ReadonlyArray<RouteV2>) {
+  const { areAnywhere } = yield* Chats
+  const ofConversations = routes.filter((route) => route.ofConversations === true)
+  const firstSegment = (path: string) => path.split("/", 4).at(-1)
+  const firstSegments = new Set(ofConversations.map(({ path }) => firstSegment(path)))
+  const findAlways = routeFinder(routes.filter((route) => route.ofConversations !== true))
+  const findOfConversations = routeFinder(ofConversations)
+  return Effect.fnUntraced(function* find(incoming: IncomingRequest) {
+    return firstSegments.has(firstSegment(incoming.path)) && (yield* areAnywhere)
+      ? findOfConversations(incoming)
+      : findAlways(incoming)
+  })
+})
+
 /** Answers requests of version 2. */
 export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   routes: ReadonlyArray<RouteV2>,
@@ -129,7 +152,8 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
 ) {
   const admission = yield* Admission
   const files = yield* MediaFiles
-  const find = routeFinder(routes)
+  const chats = yield* Chats
+  const find = yield* makeFind(routes)
 
   /** Counts a request that gets a 404 or 405; a failed count does not prevent the answer. */
   const countUnrouted = Effect.fnUntraced(
@@ -148,7 +172,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     const { request } = incoming
 
     // Route
-    const found = find(incoming)
+    const found = yield* find(incoming)
     if (Result.isFailure(found)) {
       yield* countUnrouted(incoming)
       return yield* found.failure
@@ -166,6 +190,10 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
 
     // Share of the requests in flight
     yield* takeWorkspaceShare(permits, caller.workspace.id)
+
+    if (route.ofConversations === true && !(yield* chats.areOn(caller))) {
+      return yield* refuse("not_found")
+    }
 
     // Scope, limited keys: the services check them too, but only after the body is read
     yield* authorize(caller, route.id)

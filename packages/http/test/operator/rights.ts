@@ -34,6 +34,13 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   getConversations: administrators,
   deleteConversations: operator,
 
+  listWorkspaceReceivedMessages: everyone,
+  getWorkspaceReceivedMessage: everyone,
+  deleteWorkspaceReceivedMessage: administrators,
+  listWorkspaceChats: everyone,
+  getWorkspaceChat: everyone,
+  deleteWorkspaceChat: administrators,
+
   streamNews: everyone,
 
   createContact: administrators,
@@ -126,6 +133,7 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   getBehaviour: operator,
   setBehaviour: operator,
   scanCode: operator,
+  writeMessage: operator,
   logOut: operator,
   getRegistered: operator,
   setRegistered: operator,

@@ -87,6 +87,28 @@ const aLogin = Effect.gen(function* () {
   return { ...account, login }
 })
 
+// Conversations
+
+/** A workspace with conversations, where nobody has written. */
+const aListener = Effect.gen(function* () {
+  const { number, workspace } = yield* aSender()
+  const path = inWorkspace(workspace, "conversations")
+  expectBody(yield* operate({ method: "PUT", path, json: {} }), 200)
+  const { key: token } = yield* aKey(workspace, { scopes: "all" })
+  return { number, workspace, token }
+})
+
+/** What was written with that remote id is erased. */
+const anErased = Effect.gen(function* () {
+  const { number, workspace } = yield* aListener
+  const json = { from: { lid: "1" }, remote_id: "gone" }
+  const path = `/admin/v1/simulator/numbers/${number.id}/received-messages`
+  const { id } = expectBody<Created>(yield* operate({ method: "POST", path, json }), 201)
+  const written = inWorkspace(workspace, `received-messages/${id}`)
+  expectBody(yield* operate({ method: "DELETE", path: written }), 200)
+  return { workspace, ids: [number.id], instead: json }
+})
+
 // Campaigns
 
 const hello = { name: "Spring", text: "Hello" }
@@ -248,7 +270,7 @@ const campaigns: Rows = {
 
 /** What requests are about. */
 export const aShop = Effect.gen(function* () {
-  const { number, token, workspace } = yield* aSender()
+  const { number, token, workspace } = yield* aListener
   const { id: webhook_id } = yield* create(workspace, "webhooks", endpoint)
   const { id: reminder_id } = yield* create(workspace, "reminders", reminder)
   const { id: check_id } = yield* create(
@@ -397,7 +419,7 @@ const credentials: Rows = {
     each((operation) =>
       Effect.gen(function* () {
         const scopes = toName(operation).includes("Media") ? ["numbers"] : ["media"]
-        return yield* withToken(yield* aWorkspace(), { scopes })
+        return yield* withToken((yield* aListener).workspace, { scopes })
       }),
     ),
   ],
@@ -482,6 +504,8 @@ const reading: Rows = {
 // What the path names
 
 const path: Rows = {
+  // While others have conversations.
+  not_found: [once(Effect.map(aSender(), ({ token }) => ({ token })))],
   workspace_not_found: [once({ workspace: { id: nothing } })],
   number_not_found: [
     once({}),
@@ -542,6 +566,12 @@ const fields: Rows = {
       "listMessages",
       "listDeliveries",
     ),
+    each(
+      () =>
+        Effect.map(aListener, (known) => ({ ...known, field: "since", query: "since=tomorrow" })),
+      "listReceivedMessages",
+    ),
+    once({ field: "sent_at", exists: true, json: { sent_at: "tomorrow" } }, "writeMessage"),
     once({ field: "until", exists: true, json: { until: "tomorrow" } }, "pauseNumber"),
     once({ field: "since", exists: true, json: { since: "tomorrow" } }, "recoverEvents"),
     once({ field: "filter.since", json: { filter: { since: "tomorrow" } } }),
@@ -570,6 +600,11 @@ const fields: Rows = {
     once({ field: "phones[0]", json: { phones: ["12"] } }, "createNumberCheck", "setRegistered"),
     once({ field: "phone", json: { login_method: "phone_code", phone: "12" } }, "connectNumber"),
     once({ field: "phone", exists: true, json: { phone: "12" } }),
+    each(
+      () => Effect.map(aListener, (known) => ({ ...known, field: "phone", query: "phone=12" })),
+      "listChats",
+    ),
+    once({ field: "from.phone", exists: true, json: { from: { phone: "12" } } }, "writeMessage"),
   ],
   invalid_username: [
     each(to({ username: "?" })),
@@ -793,7 +828,15 @@ const state: Rows = {
   ],
   not_connecting: [once({ exists: true })],
   clock_not_adjustable: [once({})],
-  conversations_not_enabled: [once({})],
+  conversations_not_enabled: [
+    once(Effect.map(aWorkspace(), (workspace) => ({ workspace }))),
+    each(
+      () => Effect.map(aSender(), ({ number, workspace }) => ({ workspace, ids: [number.id] })),
+      "writeMessage",
+    ),
+  ],
+  received_message_not_found: [once(aListener), once(anErased, "writeMessage")],
+  chat_not_found: [once(aListener)],
 }
 
 export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state, ...campaigns }

@@ -1,0 +1,222 @@
+/** What people write, and the chats that it is in (contract: Conversations, Paths). */
+import {
+  Chats,
+  ChatsQuery,
+  described,
+  platforms,
+  receivedJson,
+  receivedKinds,
+  ReceivedQuery,
+} from "@messaging-service/core"
+import type { ListChats, ListReceived } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
+import { examples } from "../openapi/examples.ts"
+import {
+  deleted,
+  DeletedJson,
+  IdJson,
+  jsonBody,
+  page,
+  pageBody,
+  pageJson,
+  query,
+  Time,
+  TimeText,
+} from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
+
+const TextOrNull = Schema.NullOr(Schema.String)
+
+const chatTypes = ["person", "group"] as const
+
+const PersonJson = Schema.Struct({
+  phone: described(TextOrNull, "`+` and digits."),
+  lid: described(TextOrNull, "WhatsApp's other name of the account, in digits."),
+  user_id: described(TextOrNull, "Telegram's id of the account, in digits."),
+  username: TextOrNull,
+  name: described(TextOrNull, "What the person calls itself; nothing is decided by it."),
+}).annotate({ identifier: "Person", description: "Each address is null when unknown." })
+
+const truncated = described(
+  Schema.optionalKey(Schema.Literal(true)),
+  "Only of a text longer than 65,536 code points, which was cut.",
+)
+
+const ContentJson = Schema.Union([
+  Schema.Struct({
+    latitude: Schema.Finite,
+    longitude: Schema.Finite,
+    name: TextOrNull,
+    address: TextOrNull,
+    truncated,
+  }),
+  Schema.Struct({
+    contacts: Schema.Array(
+      Schema.Struct({ name: Schema.String, phones: Schema.Array(Schema.String) }),
+    ),
+    truncated,
+  }),
+  Schema.Struct({ question: Schema.String, options: Schema.Array(Schema.String), truncated }),
+  Schema.Struct({ type: Schema.String, truncated }),
+  Schema.Struct({ truncated }),
+])
+
+/** A received message as the core's `receivedJson` shows it, in answers as in events. */
+export const ReceivedMessageJson = Schema.Struct({
+  id: IdJson,
+  sequence: described(
+    Schema.Int,
+    "From 1, one more with each message stored for the number; never used again.",
+  ),
+  number: Schema.Struct({
+    id: IdJson,
+    phone: TextOrNull,
+    platform: Schema.Literals(platforms),
+  }),
+  chat: Schema.Struct({ id: IdJson, type: Schema.Literals(chatTypes), name: TextOrNull }),
+  from_me: described(
+    Schema.Boolean,
+    "The number's owner wrote it, on the phone or another device.",
+  ),
+  from: described(PersonJson, "The number itself when `from_me`."),
+  kind: Schema.Literals(receivedKinds),
+  text: described(Schema.String, "Text or caption; may be empty."),
+  content: described(Schema.NullOr(ContentJson), "What the kind has beside its text."),
+  media: described(
+    Schema.NullOr(
+      Schema.Struct({
+        state: described(Schema.Literal("off"), "Files are not fetched."),
+        mime_type: TextOrNull,
+        size: described(Schema.NullOr(Schema.Int), "Bytes."),
+        file_name: TextOrNull,
+        seconds: Schema.NullOr(Schema.Finite),
+        sha256: TextOrNull,
+        url: Schema.Null,
+      }),
+    ),
+    "The file, as the message tells of it.",
+  ),
+  reply_to: described(
+    Schema.NullOr(
+      Schema.Struct({
+        received_message_id: Schema.NullOr(IdJson),
+        message_id: Schema.NullOr(IdJson),
+        text: described(Schema.String, "At most 200 code points."),
+      }),
+    ),
+    "The message that it quotes, by its id where it is known here.",
+  ),
+  reactions: Schema.Array(Schema.Struct({ from: PersonJson, emoji: Schema.String, at: TimeText })),
+  sent_at: described(TimeText, "The sender's time."),
+  received_at: described(TimeText, "When it was stored here."),
+  edited_at: Schema.NullOr(TimeText),
+  revoked_at: Schema.NullOr(TimeText),
+}).annotate({ identifier: "ReceivedMessage" })
+
+const { fields: person } = PersonJson
+
+const ChatJson = Schema.Struct({
+  id: IdJson,
+  numberId: IdJson,
+  type: Schema.Literals(chatTypes),
+  phone: person.phone,
+  lid: person.lid,
+  userId: person.user_id,
+  username: person.username,
+  name: described(TextOrNull, "Of the person or the group."),
+  lastReceivedAt: Schema.NullOr(Time),
+  lastSentAt: Schema.NullOr(Time),
+  unread: described(Schema.Int, "Messages of others that are not marked as read."),
+  readUpTo: Schema.NullOr(IdJson),
+  mergedInto: described(
+    Schema.NullOr(IdJson),
+    "The chat that goes on in its place: both were with the same person.",
+  ),
+}).annotate({ identifier: "Chat" })
+
+const ofConversations = true
+
+const route = routeV2("Chats")
+
+export const chatRoutes: ReadonlyArray<RouteV2> = [
+  route("GET /api/v2/received-messages", {
+    ofConversations,
+    id: "listReceivedMessages",
+    summary: "List received messages",
+    about:
+      "Newest first. With `number` and `after`, a `sequence`: what that number received behind it, lowest first; then only `kind` and `limit` may be given besides.",
+    request: query<ListReceived>()(ReceivedQuery),
+    success: "A page of received messages.",
+    answer: pageBody(ReceivedMessageJson, examples.received),
+    refused: ["invalid_datetime"],
+    handler: Effect.fnUntraced(function* listReceivedMessages({ caller, request }) {
+      const chats = yield* Chats
+      return pageJson(yield* chats.listReceived(caller, request), receivedJson)
+    }),
+  }),
+  route("GET /api/v2/received-messages/{id}", {
+    ofConversations,
+    id: "getReceivedMessage",
+    summary: "Read a received message",
+    success: "The message.",
+    answer: jsonBody(ReceivedMessageJson, examples.received),
+    refused: ["received_message_not_found"],
+    handler: Effect.fnUntraced(function* getReceivedMessage({ caller, id }) {
+      const chats = yield* Chats
+      return receivedJson(yield* chats.getReceived(caller, id("id")))
+    }),
+  }),
+  route("DELETE /api/v2/received-messages/{id}", {
+    ofConversations,
+    id: "deleteReceivedMessage",
+    summary: "Erase a received message",
+    about: "Here, not on phones; the bodies of its events too.",
+    success: "It is erased.",
+    answer: jsonBody(DeletedJson, { id: 71, deleted: true }),
+    refused: ["received_message_not_found"],
+    handler: Effect.fnUntraced(function* deleteReceivedMessage({ caller, id }) {
+      const chats = yield* Chats
+      return deleted(yield* chats.deleteReceived(caller, id("id")))
+    }),
+  }),
+  route("GET /api/v2/chats", {
+    ofConversations,
+    id: "listChats",
+    summary: "List chats",
+    about: "The latest activity first.",
+    request: query<ListChats>()(ChatsQuery),
+    success: "A page of chats.",
+    answer: pageBody(ChatJson, examples.chat),
+    refused: ["invalid_phone"],
+    handler: Effect.fnUntraced(function* listChats({ caller, request }) {
+      const chats = yield* Chats
+      return page(yield* chats.list(caller, request))
+    }),
+  }),
+  route("GET /api/v2/chats/{id}", {
+    ofConversations,
+    id: "getChat",
+    summary: "Read a chat",
+    success: "The chat.",
+    answer: jsonBody(ChatJson, examples.chat),
+    refused: [{ code: "chat_not_found", inPath: true }],
+    handler: Effect.fnUntraced(function* getChat({ caller, id }) {
+      const chats = yield* Chats
+      return yield* chats.get(caller, id("id"))
+    }),
+  }),
+  route("DELETE /api/v2/chats/{id}", {
+    ofConversations,
+    id: "deleteChat",
+    summary: "Erase a chat",
+    about: "All that was received in it, here, not on phones.",
+    success: "It is erased.",
+    answer: jsonBody(DeletedJson, { id: 9, deleted: true }),
+    refused: [{ code: "chat_not_found", inPath: true }],
+    handler: Effect.fnUntraced(function* deleteChat({ caller, id }) {
+      const chats = yield* Chats
+      return deleted(yield* chats.delete(caller, id("id")))
+    }),
+  }),
+]

@@ -1,0 +1,299 @@
+/** What people write, over HTTP: answers, events, rights, pages, and what a workspace without it sees. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { errorBody } from "../HttpTestClients.ts"
+import { aKey, aNumber, aSender, expectBody, operate, settle } from "../Records.ts"
+import type { Created, PageBody } from "../Records.ts"
+import {
+  anEndpoint,
+  ask,
+  create,
+  hook,
+  layerWithWayOut,
+  pass,
+  simulator,
+} from "../webhooks/Asking.ts"
+import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
+import { send } from "./Asking.ts"
+
+type Received = Created & Readonly<Record<string, unknown>>
+
+const received = "/api/v2/received-messages"
+const chats = "/api/v2/chats"
+
+const inWorkspace = ({ id }: Created, path: string) => `/admin/v1/workspaces/${id}/${path}`
+
+const turnOn = (workspace: Created, json: object = {}) =>
+  Effect.map(
+    operate({ method: "PUT", path: inWorkspace(workspace, "conversations"), json }),
+    (answer) => expectBody(answer, 200),
+  )
+
+/** A workspace with conversations, its number and a key made since. */
+const aListener = (settings: object = {}) =>
+  Effect.gen(function* () {
+    const { number, workspace } = yield* aSender()
+    yield* turnOn(workspace, settings)
+    const { key } = yield* aKey(workspace, { scopes: "all" })
+    return { key, number, workspace }
+  })
+
+const ada = { phone: "+15550001234", name: "Ada" }
+
+const tryWrite = (number: Created, json: object) =>
+  operate({ method: "POST", path: `${simulator}/numbers/${number.id}/received-messages`, json })
+
+const write = (number: Created, json: object = {}) =>
+  Effect.map(tryWrite(number, { from: ada, text: "Hello", ...json }), (answer) =>
+    expectBody<Received>(answer, 201),
+  )
+
+const get = <A = Received>(token: string, path: string) =>
+  Effect.map(ask({ path, token }), (answer) => expectBody<A>(answer, 200))
+
+const list = (token: string, query = "", path = received) =>
+  Effect.map(get<PageBody<Received>>(token, `${path}${query}`), ({ data }) => data)
+
+const codeOf = (token: string, path: string, method = "GET") =>
+  Effect.map(ask({ method, path, token }), (answer) => errorBody(answer).code)
+
+layer(layerWithWayOut())("received messages", (it) => {
+  it.effect("are answered as their event tells of them, and stand in a chat", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { key, number } = yield* aListener()
+      yield* anEndpoint(key, receiver, { events: ["message.received", "message.echo"] })
+      const location = { latitude: 1.5, longitude: -2, name: 'A "bar"' }
+      const first = yield* write(number, { kind: "location", content: location })
+      const echo = yield* write(number, { from: "owner", to_phone: ada.phone, text: "Welcome" })
+      yield* settle
+      const events = receiver.deliveries.map(bodyOfDelivery)
+      assert.sameMembers(
+        events.map(({ type }) => type),
+        ["message.received", "message.echo"],
+      )
+      for (const { data, type } of events) {
+        const told = (data as unknown as { readonly received_message: Received }).received_message
+        const answer = yield* ask({ path: `${received}/${told.id}`, token: key })
+        assert.strictEqual(JSON.stringify(answer.body), JSON.stringify(told))
+        assert.strictEqual(told["from_me"], type === "message.echo")
+      }
+      assert.deepInclude(first, {
+        sequence: 1,
+        from: { ...ada, lid: null, user_id: null, username: null },
+        content: { ...location, address: null },
+      })
+      assert.deepInclude(echo, { sequence: 2, chat: first["chat"] })
+      assert.deepStrictEqual(yield* list(key), [echo, first])
+      const [chat] = yield* list(key, "?unread=true&phone=%2B15550001234", chats)
+      assert.deepInclude(chat, { ...ada, number_id: number.id, unread: 1, type: "person" })
+      assert.deepStrictEqual(yield* get(key, `${chats}/${chat?.id}`), chat)
+    }),
+  )
+
+  it.effect("come once: a repeat is answered with the stored one", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aListener()
+      const first = yield* write(number, { remote_id: "A1" })
+      const again = yield* tryWrite(number, { from: ada, text: "Other", remote_id: "A1" })
+      assert.deepStrictEqual(expectBody(again, 200), first)
+      const answer = yield* write(number, { reply_to: { remote_id: "A1", text: "Hello" } })
+      assert.deepStrictEqual(answer["reply_to"], {
+        received_message_id: first.id,
+        message_id: null,
+        text: "Hello",
+      })
+      assert.lengthOf(yield* list(key), 2)
+    }),
+  )
+
+  it.effect("are listed by number, chat, kind and time, page by page", () =>
+    Effect.gen(function* () {
+      const { key, number, workspace } = yield* aListener({ groups: true })
+      const other = yield* aNumber(workspace, { phone: "+15550007777" })
+      const one = yield* write(number)
+      yield* pass(60)
+      const two = yield* write(number, { group: "Team", kind: "poll" })
+      const three = yield* write(other, { from: { lid: "77" } })
+      const chat = (two["chat"] as Created).id
+      assert.deepStrictEqual(yield* list(key, `?number=${number.id}`), [two, one])
+      assert.deepStrictEqual(yield* list(key, `?chat_id=${chat}`), [two])
+      assert.deepStrictEqual(yield* list(key, "?kind=poll"), [two])
+      assert.deepStrictEqual(yield* list(key, `?until=${two["received_at"]}`), [one])
+      assert.deepStrictEqual(yield* list(key, `?since=${two["received_at"]}`), [three, two])
+      const page = yield* get<PageBody<Received>>(key, `${received}?limit=2`)
+      assert.deepStrictEqual(page.data, [three, two])
+      assert.deepStrictEqual(yield* list(key, `?limit=2&cursor=${page.next_cursor}`), [one])
+      assert.strictEqual(
+        yield* codeOf(key, `${received}?limit=2&kind=poll&cursor=${page.next_cursor}`),
+        "invalid_cursor",
+      )
+      const latest = yield* list(key, "", chats)
+      assert.deepStrictEqual(
+        latest.map(({ id }) => id),
+        [three, two, one].map((message) => (message["chat"] as Created).id),
+      )
+    }),
+  )
+
+  it.effect("are read on without a hole behind a sequence, with number, kind and limit alone", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aListener()
+      const first = yield* write(number)
+      const second = yield* write(number)
+      const at = `?number=${number.id}&after=`
+      assert.deepStrictEqual(yield* list(key, `${at}0`), [first, second])
+      assert.deepStrictEqual(yield* list(key, `${at}1&kind=text&limit=1`), [second])
+      assert.deepStrictEqual(yield* list(key, `${at}2`), [])
+      for (const [query, field] of [
+        ["?after=0", "after"],
+        [`${at}-1`, "after"],
+        [`${at}0&chat_id=1`, "chat_id"],
+        [`${at}0&since=2026-01-01T00:00:00Z`, "since"],
+        [`${at}0&until=2026-01-01T00:00:00Z`, "until"],
+        [`${at}0&cursor=x`, "cursor"],
+      ] as const) {
+        const answer = yield* ask({ path: `${received}${query}`, token: key })
+        const { code, field: named } = errorBody(answer)
+        assert.deepStrictEqual([code, named], ["validation_failed", field], query)
+      }
+    }),
+  )
+
+  it.effect("are erased one by one and with their chat", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aListener()
+      const first = yield* write(number)
+      const second = yield* write(number)
+      const gone = yield* ask({ method: "DELETE", path: `${received}/${first.id}`, token: key })
+      assert.deepStrictEqual(expectBody(gone, 200), { id: first.id, deleted: true })
+      assert.strictEqual(
+        yield* codeOf(key, `${received}/${first.id}`),
+        "received_message_not_found",
+      )
+      const chat = `${chats}/${(second["chat"] as Created).id}`
+      expectBody(yield* ask({ method: "DELETE", path: chat, token: key }), 200)
+      assert.strictEqual(yield* codeOf(key, chat), "chat_not_found")
+      assert.strictEqual(yield* codeOf(key, chat, "DELETE"), "chat_not_found")
+      assert.deepStrictEqual(yield* list(key), [])
+      assert.strictEqual((yield* write(number))["sequence"], 3)
+    }),
+  )
+
+  it.effect("need their scopes, in a key that was made since", () =>
+    Effect.gen(function* () {
+      const { number, token, workspace } = yield* aSender()
+      yield* turnOn(workspace)
+      const { id } = yield* write(number)
+      const { key } = yield* aKey(workspace, { scopes: ["messages:read", "chats:read"] })
+      assert.strictEqual(yield* codeOf(token, received), "missing_scope")
+      assert.lengthOf(yield* list(key), 1)
+      assert.strictEqual(yield* codeOf(key, `${received}/${id}`, "DELETE"), "missing_scope")
+      const events = { ...hook, events: ["message.sent", "message.echo"] }
+      const refused = errorBody(yield* create(token, events))
+      assert.strictEqual(refused.code, "missing_scope")
+      assert.include(refused.message, "chats:read")
+      expectBody(yield* create(key, events), 201)
+    }),
+  )
+
+  it.effect("of other numbers are hidden from a limited key", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aListener()
+      const other = yield* aNumber(workspace, { phone: "+15550007777" })
+      const { key } = yield* aKey(workspace, { number_ids: [other.id] })
+      const hidden = yield* write(number)
+      const shown = yield* write(other)
+      assert.deepStrictEqual(yield* list(key), [shown])
+      assert.deepStrictEqual(yield* list(key, `?number=${number.id}&after=0`), [])
+      assert.strictEqual(
+        yield* codeOf(key, `${received}/${hidden.id}`),
+        "received_message_not_found",
+      )
+      const chat = (hidden["chat"] as Created).id
+      assert.strictEqual(yield* codeOf(key, `${chats}/${chat}`, "DELETE"), "chat_not_found")
+      assert.lengthOf(yield* list(key, "", chats), 1)
+    }),
+  )
+
+  it.effect("are unknown to a workspace without conversations, which the request counts for", () =>
+    Effect.gen(function* () {
+      yield* aListener()
+      const { number, token, workspace } = yield* aSender()
+      for (const path of [received, `${received}/1`, chats, `${chats}/1`]) {
+        const answer = yield* ask({ path, token })
+        assert.deepInclude(errorBody(answer), { code: "not_found" }, path)
+        assert.property(answer.headers, "ratelimit-remaining")
+      }
+      assert.strictEqual(yield* codeOf(token, received, "POST"), "method_not_allowed")
+      assert.strictEqual(yield* codeOf("wrong", received), "invalid_api_key")
+      const operated = yield* operate({ path: inWorkspace(workspace, "chats") })
+      assert.strictEqual(errorBody(operated).code, "conversations_not_enabled")
+      const refused = yield* tryWrite(number, { from: ada, text: "Hello" })
+      assert.strictEqual(errorBody(refused).code, "conversations_not_enabled")
+    }),
+  )
+
+  it.effect("of an operator's workspace have the same answers", () =>
+    Effect.gen(function* () {
+      const { key, number, workspace } = yield* aListener()
+      const message = yield* write(number)
+      const path = inWorkspace(workspace, `received-messages/${message.id}`)
+      assert.deepStrictEqual(expectBody(yield* operate({ path }), 200), message)
+      const [chat] = yield* list(key, "", chats)
+      const member = [["acting-role", "member"]] as const
+      const shown = yield* operate({ path: inWorkspace(workspace, "chats"), headers: member })
+      assert.deepStrictEqual(expectBody<PageBody<Received>>(shown, 200).data, [chat])
+      const refused = yield* operate({ method: "DELETE", path, headers: member })
+      assert.strictEqual(errorBody(refused).code, "role_required")
+      expectBody(yield* operate({ method: "DELETE", path }), 200)
+      assert.strictEqual(errorBody(yield* operate({ path })).code, "received_message_not_found")
+    }),
+  )
+
+  it.effect("from a group are refused where groups are left out", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aListener()
+      const refused = errorBody(yield* tryWrite(number, { from: ada, group: "Team" }))
+      assert.deepStrictEqual([refused.code, refused.field], ["validation_failed", "group"])
+      for (const json of [
+        { from: {} },
+        { from: { lid: "1", phone: ada.phone } },
+        { from: "owner" },
+      ]) {
+        assert.strictEqual(errorBody(yield* tryWrite(number, json)).code, "validation_failed")
+      }
+    }),
+  )
+
+  it.effect("answer a test message a second after it was read, quoting it", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aListener()
+      const { key } = yield* aKey(workspace, { mode: "test" })
+      const message = yield* send(key, { to: { phone: "+15005550003" }, text: "Ping?" })
+      yield* pass(2)
+      assert.deepStrictEqual(yield* list(key), [])
+      yield* pass(1)
+      const [answer, ...others] = yield* list(key)
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(answer, {
+        text: "Ping?",
+        reply_to: { received_message_id: null, message_id: message.id, text: "Ping?" },
+      })
+    }),
+  )
+})
+
+layer(layerWithWayOut())("received messages, while no workspace has them", (it) => {
+  it.effect("are unknown paths whatever the key", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      for (const key of [token, "wrong"]) {
+        for (const method of ["GET", "POST"]) {
+          assert.strictEqual(yield* codeOf(key, received, method), "not_found")
+          assert.strictEqual(yield* codeOf(key, `${chats}/1`, method), "not_found")
+        }
+      }
+    }),
+  )
+})
