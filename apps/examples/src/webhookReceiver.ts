@@ -21,10 +21,9 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
 }
 
 const ofWebhook = (event: WebhookEvent): string => {
-  const about =
-    event.type === "ping"
-      ? `webhook ${event.data.webhook_id} works`
-      : `message ${event.data.message.id} is ${event.data.message.status}`
+  const { data } = event
+  if (!("message" in data)) return `${event.type} ${event.id}: ${JSON.stringify(data)}`
+  const about = `message ${data.message.id} is ${data.message.status}`
   return `${event.type} ${event.id}: ${about}`
 }
 

@@ -26,7 +26,7 @@ interface Row {
 
 /** An event's report of its message, as far as the accounts know it. */
 const report = ({ data, type }: WebhookEvent) => {
-  assert(type !== "ping")
+  assert("message" in data)
   const { error, id, sent_at, status, text } = data.message
   return { type, id, status, text, error: error?.code ?? null, wasSent: sent_at !== null }
 }

@@ -171,6 +171,7 @@ export {
   receivedJson,
   receivedKinds,
   receivedMarks,
+  reportedReceived,
   unknownPerson,
 } from "./model/Received.ts"
 export type * from "./model/Received.ts"

@@ -76,6 +76,8 @@ export type ErrorCode =
   | "webhook_stopped"
   | "event_not_found"
   | "conversations_not_enabled"
+  | "received_message_not_found"
+  | "chat_not_found"
   | "storage_full"
   | "number_not_connected"
   | "number_check_not_found"

@@ -6,6 +6,7 @@ export { MessagingError } from "./MessagingError.ts"
 export type { ErrorCode, ErrorProblem } from "./MessagingError.ts"
 export { open } from "./open.ts"
 export type * from "./api/campaigns.ts"
+export type * from "./api/chats.ts"
 export type * from "./api/common.ts"
 export type * from "./api/messages.ts"
 

@@ -59,6 +59,8 @@ it("commands of the facade are the core's", () => {
     readonly checkNumbers: Command<Core.CheckNumbers, Facade.CheckNumbers>
     readonly listCheckResults: Command<Core.ListCheckResults, Facade.ListCheckResults>
     readonly listMedia: Command<Core.ListMedia, Facade.ListMedia>
+    readonly listReceived: Command<Core.ListReceived, Facade.ListReceived>
+    readonly listChats: Command<Core.ListChats, Facade.ListChats>
     readonly createWebhook: Command<Core.CreateWebhook, Facade.CreateWebhook>
     readonly createWorkspace: Command<Core.CreateWorkspace, Facade.CreateWorkspace>
     readonly ensureWorkspace: Command<Omit<Core.EnsureWorkspace, "name">, Facade.EnsureWorkspace>
@@ -114,6 +116,13 @@ it("records of the facade are the core's", () => {
       Omit<Core.TelegramLoginView, "qr" | "expiresAt">,
       Omit<Facade.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
     >
+    readonly received: RecordOf<
+      Omit<Core.ReceivedMessage, "from" | "file">,
+      Omit<Facade.ReceivedMessage, "from" | "media">,
+      "workspaceId" | "mode"
+    >
+    readonly person: Same<Core.Person, Facade.Person>
+    readonly chat: RecordOf<Core.Chat, Facade.Chat, "activity">
     readonly heldCount: RecordOf<Ports.HeldCount, Facade.HeldCount>
     readonly decidedHeld: RecordOf<Core.DecidedHeld, Facade.DecidedHeld>
     readonly run: Same<keyof Ports.LoggedRun, keyof Facade.LoggedReminderRun>

@@ -191,7 +191,7 @@ const untilEnded = (cluster: LiveCluster) =>
 const getReported = ({ calls }: Receiver) => {
   const received = new Map<number, Map<string, string>>()
   for (const { event } of calls) {
-    if (event.type === "ping") continue
+    if (!("message" in event.data)) continue
     const { id } = event.data.message
     received.set(id, (received.get(id) ?? new Map<string, string>()).set(event.id, event.type))
   }
@@ -258,7 +258,7 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
       const { body } = yield* cluster.operate("GET", `/admin/v1/workspaces/${workspaceId}`)
       const own = new Set(
         receiver.calls.flatMap(({ event, path }) =>
-          path === `/${workspaceId}` && event.type !== "ping" ? [event.data.message.id] : [],
+          path === `/${workspaceId}` && "message" in event.data ? [event.data.message.id] : [],
         ),
       )
       const claimed = outcomes.filter(

@@ -323,6 +323,11 @@ export const receivedJson = (message: ReceivedMessage) => {
 
 export type ReceivedJson = ReturnType<typeof receivedJson>
 
+/** Reads the message back from the body of its event. */
+export const reportedReceived = (body: string): ReceivedJson =>
+  (JSON.parse(body) as { readonly data: { readonly received_message: ReceivedJson } }).data
+    .received_message
+
 /** Bytes of an event's body. */
 const maximumBodyBytes = 300 * 1024
 

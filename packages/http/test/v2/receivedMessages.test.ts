@@ -243,7 +243,10 @@ layer(layerWithWayOut())("received messages", (it) => {
       const [chat] = yield* list(key, "", chats)
       const member = [["acting-role", "member"]] as const
       const shown = yield* operate({ path: inWorkspace(workspace, "chats"), headers: member })
-      assert.deepStrictEqual(expectBody<PageBody<Received>>(shown, 200).data, [chat])
+      assert.deepStrictEqual(
+        expectBody<PageBody<Received>>(shown, 200).data,
+        chat === undefined ? [] : [chat],
+      )
       const refused = yield* operate({ method: "DELETE", path, headers: member })
       assert.strictEqual(errorBody(refused).code, "role_required")
       expectBody(yield* operate({ method: "DELETE", path }), 200)

@@ -12,7 +12,8 @@ import type {
   WorkspacesApi,
 } from "./operator.ts"
 import type { RemindersApi } from "./reminders.ts"
-import type { EventType, NumberEventType, WebhooksApi } from "./webhooks.ts"
+import type { ChatsApi, ReceivedMessage, ReceivedMessagesApi } from "./chats.ts"
+import type { EventType, NumberEventType, ReceivedEventType, WebhooksApi } from "./webhooks.ts"
 
 /** Identity, permissions and remaining limits of a caller. */
 export interface Account {
@@ -69,6 +70,10 @@ export interface Api {
   readonly media: MediaApi
   /** Endpoints that receive events. */
   readonly webhooks: WebhooksApi
+  /** What people write, while conversations are on. */
+  readonly receivedMessages: ReceivedMessagesApi
+  /** Chats with people and groups, while conversations are on. */
+  readonly chats: ChatsApi
 }
 
 /** Limits that your program sets for a trusted caller. Whatever you omit is allowed. */
@@ -92,7 +97,7 @@ export interface MessageEvent {
   /** `evt_` and 24 characters; webhooks carry the same id. */
   readonly id: string
   /** What happened. */
-  readonly type: Exclude<EventType, NumberEventType>
+  readonly type: Exclude<EventType, NumberEventType | ReceivedEventType>
   /** Increases from event to event. Store the latest, and pass it as `after` when you listen again. */
   readonly position: number
   /** When it happened. */
@@ -119,10 +124,26 @@ export interface NumberEvent {
   readonly since: Date
 }
 
+/** A stored event of what somebody wrote, while conversations are on. */
+export interface ReceivedEvent {
+  /** `evt_` and 24 characters; webhooks carry the same id. */
+  readonly id: string
+  /** What happened. */
+  readonly type: ReceivedEventType
+  /** As of a `MessageEvent`. */
+  readonly position: number
+  /** When it happened. */
+  readonly createdAt: Date
+  /** What was written. */
+  readonly receivedMessage: ReceivedMessage
+}
+
 /** The event of that type. */
 export type ServiceEvent<Type extends EventType = EventType> = Type extends NumberEventType
   ? NumberEvent
-  : MessageEvent
+  : Type extends ReceivedEventType
+    ? ReceivedEvent
+    : MessageEvent
 
 /** Options of a listener. */
 export interface ListenOptions {

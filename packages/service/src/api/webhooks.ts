@@ -15,8 +15,16 @@ export type NumberEventType =
   | "number.paused"
   | "number.resumed"
 
+/** Events of what people write, which a workspace hears while conversations are on. */
+export type ReceivedEventType = "message.received" | "message.echo"
+
 /** Every event. Those outside `MessageEventType` need conversations. */
-export type EventType = MessageEventType | "message.delivered" | "message.read" | NumberEventType
+export type EventType =
+  | MessageEventType
+  | "message.delivered"
+  | "message.read"
+  | NumberEventType
+  | ReceivedEventType
 
 /** Why a call failed. */
 export type DeliveryError =
@@ -108,8 +116,8 @@ export interface QueuedEvent {
 export interface WebhooksApi {
   /**
    * Creates an endpoint; at most 5 run in a workspace. Keep the secret: only this call shows it. Fails
-   * with `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached`, and the codes of
-   * `idempotencyKey`.
+   * with `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached`, `missing_scope` for events that
+   * need `chats:read`, and the codes of `idempotencyKey`.
    */
   readonly create: (
     command: CreateWebhook,

@@ -1,6 +1,7 @@
 /** What one caller can do in one workspace: messages, reminders, numbers, files and webhooks. */
 import {
   CannotJoin,
+  Chats,
   Connections,
   dailyQuota,
   filesUnavailable,
@@ -40,6 +41,7 @@ import type {
 } from "@messaging-service/core"
 import { Data, Effect, Stream } from "effect"
 import type { Scope } from "effect"
+import type { ChatsApi, ReceivedMessagesApi } from "../api/chats.ts"
 import type { CancelOptions, SendOptions, Transaction } from "../api/common.ts"
 import type { MediaApi, MessagesApi, UploadFile } from "../api/messages.ts"
 import type { Account, Api } from "../api/Messaging.ts"
@@ -50,11 +52,13 @@ import type { ComposedService } from "../compose/index.ts"
 import { toId, withReplayed, repeatable, showingNow } from "./Calls.ts"
 import type { CallerApi, Calling } from "./Calls.ts"
 import {
+  chatShown,
   checkShown,
   mediaShown,
   toPublicMessage,
   toPublicNumber,
   numberViewShown,
+  receivedShown,
   reminderShown,
   resultShown,
   toPublicWebhook,
@@ -402,6 +406,24 @@ const webhooksApi: CallerApi<WebhooksApi> = (calling) => {
   }
 }
 
+const receivedMessagesApi: CallerApi<ReceivedMessagesApi> = (calling) => {
+  const { on, pages } = callerRows(calling)
+  return {
+    list: pages(Chats, "listReceived", receivedShown),
+    get: on(Chats, "getReceived", receivedShown),
+    remove: on(Chats, "deleteReceived", nothing),
+  }
+}
+
+const chatsApi: CallerApi<ChatsApi> = (calling) => {
+  const { on, pages } = callerRows(calling)
+  return {
+    list: pages(Chats, "list", chatShown),
+    get: on(Chats, "get", chatShown),
+    remove: on(Chats, "delete", nothing),
+  }
+}
+
 const toAccount = ({ key, mode, numberIds, scopes, workspace }: Caller): Account => ({
   workspace: { id: workspace.id, name: workspace.name },
   key:
@@ -432,4 +454,6 @@ export const makeApi: CallerApi<Api> = (calling) => ({
   numberChecks: numberChecksApi(calling),
   media: mediaApi(calling),
   webhooks: webhooksApi(calling),
+  receivedMessages: receivedMessagesApi(calling),
+  chats: chatsApi(calling),
 })

@@ -1,7 +1,8 @@
 /** Records of the core as the facade shows them: plain ids, dates, nothing internal to the core. */
-import { runRefusalMessage, publicMedia, statusAt } from "@messaging-service/core"
+import { runRefusalMessage, publicMedia, receivedJson, statusAt } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as CoreRecords from "@messaging-service/core"
+import type { Chat, ReceivedMessage } from "../api/chats.ts"
 import type { PortalSession } from "../api/Messaging.ts"
 import type { MediaFile, Message, Timeline } from "../api/messages.ts"
 import type { NumberView, SendingNumber } from "../api/numbers.ts"
@@ -208,6 +209,47 @@ export const toPublicWorkspace = ({
 }: CoreRecords.Workspace): Workspace => dated(same)
 
 export const keyShown = dated<CoreRecords.ApiKey>
+
+/** What was written, as its event and its answers tell of it. */
+export const receivedReported = ({
+  edited_at,
+  from: { user_id: userId, ...person },
+  from_me: fromMe,
+  media,
+  reactions: _reactions,
+  received_at,
+  reply_to: quoted,
+  revoked_at,
+  sent_at,
+  ...same
+}: Core.ReceivedJson): ReceivedMessage => ({
+  ...same,
+  fromMe,
+  from: { ...person, userId },
+  media: media && {
+    state: media.state,
+    mimeType: media.mime_type,
+    size: media.size,
+    fileName: media.file_name,
+    seconds: media.seconds,
+    sha256: media.sha256,
+    url: media.url,
+  },
+  replyTo: quoted && {
+    receivedMessageId: quoted.received_message_id,
+    messageId: quoted.message_id,
+    text: quoted.text,
+  },
+  sentAt: new Date(sent_at),
+  receivedAt: new Date(received_at),
+  editedAt: edited_at === null ? null : new Date(edited_at),
+  revokedAt: revoked_at === null ? null : new Date(revoked_at),
+})
+
+export const receivedShown = (message: Core.ReceivedMessage): ReceivedMessage =>
+  receivedReported(receivedJson(message))
+
+export const chatShown = ({ activity: _activity, ...chat }: Core.Chat): Chat => dated(chat)
 
 export const contactShown = dated<CoreRecords.Contact>
 

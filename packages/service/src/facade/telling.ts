@@ -1,10 +1,16 @@
 /** How events reach a handler of the program, for listeners and subscriptions. */
-import { eventTypes, reportedMessage, reportedNumber } from "@messaging-service/core"
+import {
+  eventTypes,
+  isReceivedEvent,
+  reportedMessage,
+  reportedNumber,
+  reportedReceived,
+} from "@messaging-service/core"
 import type { OutboxEvent, Refusal } from "@messaging-service/core"
 import { Data, Effect } from "effect"
 import type { ServiceEvent } from "../api/Messaging.ts"
 import type { EventType, NumberEventType } from "../api/webhooks.ts"
-import { messageReported } from "./records.ts"
+import { messageReported, receivedReported } from "./records.ts"
 import { isFunction, must, checkRule } from "./rules.ts"
 
 /** The error that a handler threw or rejected with. */
@@ -22,6 +28,10 @@ const toEvent = ({ eventId, id, ...event }: OutboxEvent): ServiceEvent => {
   if (isNumberEvent(event.type)) {
     const { since, ...reported } = reportedNumber(event.body)
     return { ...shared, type: event.type, ...reported, since: new Date(since) }
+  }
+  if (isReceivedEvent(event.type)) {
+    const receivedMessage = receivedReported(reportedReceived(event.body))
+    return { ...shared, type: event.type, receivedMessage }
   }
   return {
     ...shared,
