@@ -22,6 +22,7 @@ import type {
   NumberId,
   OutgoingMessage,
   Phone,
+  ReceivedMessage,
   Target,
   TransportId,
 } from "@messaging-service/core"
@@ -268,3 +269,38 @@ export const aLinkedNumber = Effect.gen(function* () {
   const linked: LinkedNumber = { id, digits }
   return linked
 })
+
+const getScope = ({ id }: LinkedNumber) =>
+  Effect.map(
+    Store.use(({ numbers }) => Effect.orDie(numbers.find(id))),
+    (number) => {
+      if (number === null) throw new Error("it is gone")
+      return { workspaceId: number.workspaceId, mode: "live", restriction: null } as const
+    },
+  )
+
+/** Turns conversations on for the number's workspace. */
+export const withConversations = (number: LinkedNumber, groups = false) =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    const { workspaceId } = yield* getScope(number)
+    yield* chats.putConversations(workspaceId, {
+      groups,
+      retentionDays: 30,
+      media: "off",
+      maxFileBytes: 1,
+      maxStorageBytes: 1,
+      holdNewChats: false,
+      since: 0,
+    })
+    return number
+  }).pipe(Effect.orDie)
+
+/** What the number has received, in order. */
+export const getReceived = (
+  number: LinkedNumber,
+): Effect.Effect<ReadonlyArray<ReceivedMessage>, never, Store> =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    return yield* chats.receivedAfter(yield* getScope(number), number.id, 0, null, 10_000)
+  }).pipe(Effect.orDie)

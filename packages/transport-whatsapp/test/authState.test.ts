@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { NumberMoved, StoreUnavailable } from "@messaging-service/core"
 import type { NumberId, SessionVault } from "@messaging-service/core"
 import { Curve, initAuthCreds } from "baileys"
+import type { SignalDataSet } from "baileys"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { credentialsText, fromText, openDevice } from "../src/authState.ts"
@@ -27,6 +28,31 @@ it.effect("pre-keys are stored in one commit with the credentials that count the
     yield* Effect.promise(async () => keys.set({ "pre-key": { 30: Curve.generateKeyPair() } }))
     yield* Effect.promise(async () => keys.set({ session: { "1.0": new Uint8Array(1) } }))
     assert.deepStrictEqual(written, [credentialsText(creds), null])
+  }),
+)
+
+it.effect("a received message is written once, with the keys that opened it", () =>
+  Effect.gen(function* () {
+    const written: Array<unknown> = []
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+      credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
+      write: (_, __, changes, received) =>
+        Effect.sync(() => void written.push([changes.map(({ type }) => type), received])),
+    }
+    const device = yield* openDevice(
+      vault as typeof SessionVault.Service,
+      1 as NumberId,
+      Effect.runPromise,
+      () => true,
+    )
+    const message = { remoteId: "3A01" }
+    const keys = { session: { "1.0": new Uint8Array(1) }, "received-message": { "3A01": message } }
+    yield* Effect.promise(async () => device?.auth.keys.set(keys as SignalDataSet))
+    yield* Effect.promise(async () => device?.auth.keys.set({ session: { "1.0": null } }))
+    assert.deepStrictEqual(written, [
+      [["session"], [message]],
+      [["session"], []],
+    ])
   }),
 )
 

@@ -6,11 +6,13 @@ import { layer as layerMemory } from "@messaging-service/store-memory"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import type { Address, SentFile, Writing } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
+import { Sessions } from "../src/Account.ts"
 import { makeArrivals } from "../src/received.ts"
 import {
   aLinkedNumber,
   aPerson,
   aText,
+  getReceived,
   inTrouble,
   layerAdapter,
   layerServer,
@@ -21,34 +23,9 @@ import {
   to,
   Trouble,
   until,
+  withConversations,
 } from "./LiveWorld.ts"
 import type { LinkedNumber } from "./LiveWorld.ts"
-
-const getScope = ({ id }: LinkedNumber) =>
-  Effect.map(
-    Store.use(({ numbers }) => Effect.orDie(numbers.find(id))),
-    (number) => {
-      if (number === null) throw new Error("it is gone")
-      return { workspaceId: number.workspaceId, mode: "live", restriction: null } as const
-    },
-  )
-
-/** Turns conversations on for the number's workspace. */
-const withConversations = (number: LinkedNumber, groups = false) =>
-  Effect.gen(function* () {
-    const { chats } = yield* Store
-    const { workspaceId } = yield* getScope(number)
-    yield* chats.putConversations(workspaceId, {
-      groups,
-      retentionDays: 30,
-      media: "off",
-      maxFileBytes: 1,
-      maxStorageBytes: 1,
-      holdNewChats: false,
-      since: 0,
-    })
-    return number
-  }).pipe(Effect.orDie)
 
 /** A linked number whose workspace has conversations, and a person. */
 const aConversation = Effect.gen(function* () {
@@ -56,16 +33,8 @@ const aConversation = Effect.gen(function* () {
   return { number, other: yield* aPerson }
 })
 
-const receivedBy = (
-  number: LinkedNumber,
-): Effect.Effect<ReadonlyArray<ReceivedMessage>, never, Store> =>
-  Effect.gen(function* () {
-    const { chats } = yield* Store
-    return yield* chats.receivedAfter(yield* getScope(number), number.id, 0, null, 10_000)
-  }).pipe(Effect.orDie)
-
 const getTexts = (number: LinkedNumber) =>
-  Effect.map(receivedBy(number), (received) => received.map(({ text }) => text))
+  Effect.map(getReceived(number), (received) => received.map(({ text }) => text))
 
 /** Everything is answered, and nothing by an error. */
 const isSettled = ({ digits }: LinkedNumber) =>
@@ -83,10 +52,10 @@ const written = (
 ) =>
   Effect.gen(function* () {
     const server = yield* WhatsAppServer
-    const before = (yield* receivedBy(number)).length
+    const before = (yield* getReceived(number)).length
     yield* server.write(from, chat, what)
     yield* isSettled(number)
-    return (yield* receivedBy(number))[before] ?? null
+    return (yield* getReceived(number))[before] ?? null
   })
 
 const withSequences = (received: ReadonlyArray<ReceivedMessage>) =>
@@ -143,7 +112,7 @@ layer(layerWorld)("what a person writes", (it) => {
       for (const address of ["lid only", "pn", "pn only"] as const) {
         yield* written(number, other, { text: address, address })
       }
-      const received = yield* receivedBy(number)
+      const received = yield* getReceived(number)
       assert.deepStrictEqual(withSequences(received), ["1 lid only", "2 pn", "3 pn only"])
       assert.strictEqual(new Set(received.map(({ chat }) => chat.id)).size, 1)
     }),
@@ -202,7 +171,7 @@ layer(layerWorld)("what a person writes", (it) => {
       const id = yield* server.write(other, number.digits, "And")
       yield* isSettled(number)
       const second = yield* written(number, other, { text: "No", quotes: id })
-      const [, quoted] = yield* receivedBy(number)
+      const [, quoted] = yield* getReceived(number)
       assert.deepStrictEqual(second?.replyTo, {
         receivedMessageId: quoted?.id ?? null,
         messageId: null,
@@ -265,7 +234,7 @@ layer(layerWorld)("what the owner writes on the phone", (it) => {
         assert.deepInclude(echo, { fromMe: true, text: "Mine" })
         assert.strictEqual(echo?.from.phone, `+${number.digits}`)
       }
-      const chats = (yield* receivedBy(number)).map(({ chat }) => chat.id)
+      const chats = (yield* getReceived(number)).map(({ chat }) => chat.id)
       assert.strictEqual(new Set(chats).size, 1)
       assert.isNull(yield* written(number, number.digits, "A", "status@broadcast"))
     }),
@@ -295,7 +264,7 @@ layer(layerWorld)("what is written in a group", (it) => {
           assert.strictEqual(stored?.from.phone, `+${from}`)
           assert.strictEqual(stored?.chat.type, "group")
         }
-        const received = yield* receivedBy(number)
+        const received = yield* getReceived(number)
         assert.strictEqual(new Set(received.map(({ chat }) => chat.id)).size, 1)
         assert.deepStrictEqual(
           received.map(({ sequence }) => sequence),
@@ -362,7 +331,7 @@ layer(layerWorld)("messages that wait at WhatsApp", (it) => {
         }
         yield* isSettled(number)
       }
-      assert.deepStrictEqual(withSequences(yield* receivedBy(number)), expected)
+      assert.deepStrictEqual(withSequences(yield* getReceived(number)), expected)
     }),
   )
 })
@@ -393,6 +362,34 @@ layer(layerWorld)("a store that is away", (it) => {
         assert.deepStrictEqual(yield* getTexts(number), ["Before", "1", "2", "3"])
         assert.isTrue(ids.every((id) => server.deliveries(number.digits, id) === 1))
       }).pipe(Effect.scoped),
+  )
+
+  it.effect("stops the reading of what comes, and later reads on", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const session = yield* (yield* Sessions).open(number.id)
+      if (session === null || typeof session === "string") throw new Error("it is not open")
+      const { ws } = session.connection.socket
+      const isPaused = () => (ws as unknown as { socket: { isPaused: boolean } }).socket.isPaused
+      yield* inTrouble((operation, numberId) => operation === "write" && numberId === number.id)
+      const expected: Array<string> = []
+      while (expected.length < 10) {
+        const text = `${expected.length + 1} `
+        expected.push(text)
+        yield* server.write(other, number.digits, text.padEnd(1024 * 1024))
+      }
+      yield* until(isPaused)
+      assert.strictEqual(server.unanswered(number.digits).length, expected.length)
+      yield* noTrouble
+      yield* isSettled(number)
+      assert.isFalse(isPaused())
+      const texts = yield* getTexts(number)
+      assert.deepStrictEqual(
+        texts.map((text) => `${text.trim()} `),
+        expected,
+      )
+    }).pipe(Effect.scoped),
   )
 
   it.effect("does not settle a message when its connection ends", () =>
@@ -458,7 +455,7 @@ layer(Layer.merge(layerStoresOn(layerMemory, layerFenced), layerServer))(
         assert.deepStrictEqual(yield* getTexts(number), ["Before"])
         terms.current++
         yield* Effect.provide(isSettled(number), layerAdapter())
-        const received = yield* receivedBy(number)
+        const received = yield* getReceived(number)
         assert.deepStrictEqual(withSequences(received), ["1 Before", "2 One", "3 Two"])
       }),
     )
