@@ -106,7 +106,9 @@ const momentSeconds = 0.001
 const withoutConversations = ({ paths = {}, ...source }: DocumentObject): DocumentObject => {
   const isOwn = (name: unknown) =>
     isConversationEvent(name) || (typeof name === "string" && name.startsWith("chats:"))
-  const others = Object.entries(paths).filter(([path]) => !path.includes("/conversations"))
+  const others = Object.entries(paths).filter(
+    ([path]) => !/\/(?:conversations|received-messages|chats)(?:\/|$)/.test(path),
+  )
   const known = JSON.stringify({ ...source, paths: Object.fromEntries(others) }, (_, value) =>
     Array.isArray(value) ? value.filter((each) => !isOwn(each)) : value,
   )

@@ -10,6 +10,7 @@ import { aPart, form, multipart } from "../v2/Uploading.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 import { checker, listOperations, undocumented } from "./Document.ts"
+import { chatTour } from "./chatTour.ts"
 import { workspaceTour } from "./workspaceTour.ts"
 import { aTour, admin, simulator, v2, phone } from "./Tour.ts"
 
@@ -49,7 +50,6 @@ describe("the document and the service", () => {
             yield* request(operator("PATCH", at, { name: "Another", plan: null }), 200)
             yield* request(operator("PUT", `${at}/conversations`, { groups: true }), 200)
             yield* request(operator("GET", `${at}/conversations`), 200)
-            yield* request(operator("DELETE", `${at}/conversations`), 200)
             const plan = {
               name: "Small",
               messages_remaining: 100,
@@ -109,6 +109,8 @@ describe("the document and the service", () => {
             const customer = as(key.key)
             yield* request(customer("GET", `${v2}/me`), 200)
             yield* request(as(narrow.key)("GET", `${v2}/me`), 200)
+
+            yield* chatTour(tour, at, number.id)
 
             // Media
             yield* request(upload(key.key), 201)
