@@ -3,6 +3,7 @@
  * adjustable clock, for any test in any language.
  */
 import {
+  EventSignal,
   Ids,
   Numbers,
   described,
@@ -286,6 +287,7 @@ const toIncoming = (
 const makeWrite = Effect.gen(function* makeWrite() {
   const { chats } = yield* Store
   const ids = yield* Ids
+  const listeners = yield* EventSignal
   return Effect.fn("Emulator.write")(function* write(number: SendingNumber, body: unknown) {
     const input = yield* Effect.fromResult(decodeWrite(body))
     const { mode, workspaceId } = number
@@ -301,6 +303,7 @@ const makeWrite = Effect.gen(function* makeWrite() {
       })
     }
     const [outcome] = yield* chats.receive(number.id, newReceived(ids, [incoming], now), now)
+    yield* listeners.wake
     const { id = null, isNew = false } = outcome ?? {}
     const scope = { workspaceId, mode: incoming.mode, restriction: null }
     const message = id === null ? null : yield* chats.getReceived(scope, id)

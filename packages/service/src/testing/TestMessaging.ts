@@ -1,6 +1,7 @@
 /**
  * Options and result of `openTest`: a service for one test, with controls for its time and its phones.
  */
+import type { ReceivedKind, ReceivedMessage } from "../api/chats.ts"
 import type { Api, Messaging } from "../api/Messaging.ts"
 import type { HasId, Moment } from "../api/common.ts"
 import type { EnsureWorkspace, Workspace } from "../api/operator.ts"
@@ -21,6 +22,8 @@ export interface TestOptions {
   readonly interleave?: boolean | undefined
   /** The workspace of `api`. Default: one with a WhatsApp number, +15550100001. */
   readonly workspace?: EnsureWorkspace | undefined
+  /** Turns conversations on for the workspace, groups included. Default: off. */
+  readonly conversations?: boolean | undefined
   /** How `messaging.handler` and `nodeHandler` serve, as in `open`. Default origin: http://messaging.example. */
   readonly http?: HandlerOptions | undefined
   /** Logger. Default: warnings and errors go to `console`. */
@@ -160,6 +163,27 @@ export interface TestClient {
   readonly release: () => void
 }
 
+/** What a person writes. */
+export interface Writing {
+  /** The text. Default: none. */
+  readonly text?: string | undefined
+  /** Exact name of the group that it is written in. Default: none, to the number alone. */
+  readonly group?: string | undefined
+  /** What it is. Default: `text`. */
+  readonly kind?: ReceivedKind | undefined
+  /** To which number. Default: the first. */
+  readonly to?: HasId | undefined
+}
+
+/** A person with a phone, or a Telegram user. */
+export interface TestPerson {
+  /**
+   * The person writes to a number, and its message is stored with its event. Fails with `validation_failed`,
+   * `number_not_found`, `conversations_not_enabled`.
+   */
+  readonly writes: (message: string | Writing) => Promise<ReceivedMessage>
+}
+
 /** How much of a quota to use up. */
 export interface QuotaUse {
   /** Messages that still fit afterwards. Default: none. */
@@ -220,6 +244,8 @@ export interface TestMessaging {
   readonly receiver: TestReceiver
   /** The simulated phones. */
   readonly phones: TestPhones
+  /** A person by its phone, perhaps with the name that it calls itself. Fails with nothing of its own. */
+  readonly person: (phone: string, name?: string) => TestPerson
   /**
    * Makes a client with transactions that `messages.send` can join, as with one of the package `pg`, itself or
    * behind the function of another library. `begin`, `commit`, `rollback` and savepoints are understood;
