@@ -9,6 +9,8 @@ export interface WorkspaceClient extends Pick<
   MessagingClient,
   "messages" | "reminders" | "media" | "numberChecks"
 > {
+  readonly chats: MessagingClient["chats"]
+  readonly receivedMessages: Pick<MessagingClient["receivedMessages"], "delete" | "list">
   readonly numbers: Pick<MessagingClient["numbers"], "connect" | "get">
   readonly webhooks: Pick<
     MessagingClient["webhooks"],
@@ -50,8 +52,18 @@ export const workspaceClient = (
   operator: OperatorClient,
   { workspace: at, ...mode }: CommandTarget,
 ): WorkspaceClient => {
-  const { media, messages, numberChecks, numbers, reminders, webhooks } = operator
+  const { chats, media, messages, numberChecks, numbers, receivedMessages, reminders, webhooks } =
+    operator
   return {
+    chats: {
+      get: (id, options) => chats.get(at, id, { ...options, ...mode }),
+      list: (query, options) => chats.list(at, { ...query, ...mode }, options),
+      delete: (id, options) => chats.delete(at, id, { ...options, ...mode }),
+    },
+    receivedMessages: {
+      list: (query, options) => receivedMessages.list(at, { ...query, ...mode }, options),
+      delete: (id, options) => receivedMessages.delete(at, id, { ...options, ...mode }),
+    },
     messages: {
       send: (body, options) => messages.send(at, body, { ...options, ...mode }),
       sendBatch: (body, options) => messages.sendBatch(at, body, { ...options, ...mode }),

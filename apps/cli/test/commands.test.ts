@@ -45,6 +45,7 @@ const withoutCommand: Readonly<Record<string, string>> = {
   updateCampaign: "A draft that is wrong is deleted and made again from its file.",
   clearCampaignRows: "As above.",
   getCampaignRow: "`campaigns rows` shows it.",
+  getWorkspaceReceivedMessage: "`messages received` shows it.",
 }
 
 /** Commands without an option that their siblings take, and why. */
@@ -59,6 +60,7 @@ const unlikeSiblings: Readonly<Record<string, string>> = {
   "held workspaces --workspace": "It lists the workspaces.",
   "phones behaviour --workspace": "Simulated phones are found by the ids of their numbers.",
   "phones scan --workspace": "As above.",
+  "phones write --workspace": "As above.",
   "phones logout --workspace": "As above.",
   "phones tick --workspace": "As above.",
   "phones registered --workspace": "It is of the whole service.",

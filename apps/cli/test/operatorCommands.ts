@@ -374,6 +374,48 @@ export const operatorCommands: Entries = {
     await json("conversations on", [workspace])
     assert.deepInclude((await json("conversations show", [workspace]))[0], { retention_days: 30 })
   },
+  "messages received": async ({ json, number, operator, text, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const from = { phone: to, name: "Ada" }
+    const { id } = await operator.simulator.write(number, { from, text: "Hello" })
+    const inside = ["--workspace", workspace]
+    const listed = await json("messages received", [...inside, "--number", number])
+    assert.deepStrictEqual(
+      listed.map((message) => message["id"]),
+      [id],
+    )
+    assert.match(await text("messages received", inside), /Ada +text +Hello/)
+  },
+  "chats list": async ({ json, number, operator, text, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const from = { phone: to, name: "Ada" }
+    const { chat } = await operator.simulator.write(number, { from, text: "Hello" })
+    const inside = ["--workspace", workspace, "--unread", "true", "--phone", to]
+    assert.deepInclude((await json("chats list", inside))[0], { id: chat.id, unread: 1 })
+    assert.match(await text("chats list", inside), /person +Ada/)
+  },
+  "chats show": async ({ json, number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const { chat } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })
+    const [shown] = await json("chats show", [chat.id, "--workspace", workspace])
+    assert.deepInclude(shown, { id: chat.id, lid: "77", type: "person" })
+  },
+  "messages erase": async ({ json, number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const { id } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })
+    const inside = ["--workspace", workspace]
+    assert.deepStrictEqual(await json("messages erase", [id, ...inside]), [{ id, deleted: true }])
+    assert.deepStrictEqual(await json("messages received", inside), [])
+  },
+  "chats erase": async ({ json, number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const { chat } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })
+    const inside = ["--workspace", workspace]
+    assert.deepStrictEqual(await json("chats erase", [chat.id, ...inside]), [
+      { id: chat.id, deleted: true },
+    ])
+    assert.deepStrictEqual(await json("chats list", inside), [])
+  },
   "conversations off": async ({ json, messaging, workspace }) => {
     await json("conversations on", [workspace])
     assert.strictEqual((await messaging(["conversations", "off", String(workspace)])).code, 2)

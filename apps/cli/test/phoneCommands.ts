@@ -23,6 +23,15 @@ export const phoneCommands: Entries = {
     const [scanned] = await json("phones scan", [id, "--phone", "+15550100077"])
     assert.deepInclude(scanned, { status: "connected", phone: "15550100077" })
   },
+  "phones write": async ({ json, messaging, number, operator, workspace }) => {
+    const ada = ["--from", to, "--name", "Ada", "--text", "Hello"]
+    assert.strictEqual((await messaging(["phones", "write", String(number), ...ada])).code, 5)
+    await operator.conversations.set(workspace, {})
+    assert.deepInclude((await json("phones write", [number, ...ada]))[0], {
+      text: "Hello",
+      from: { phone: to, lid: null, user_id: null, username: null, name: "Ada" },
+    })
+  },
   "phones logout": async ({ json, number }) =>
     assert.strictEqual((await json("phones logout", [number]))[0]?.["status"], "disconnected"),
   "phones registered": async ({ json }) => {

@@ -1,7 +1,79 @@
-/** Conversations of a workspace: whether they are on, and with which settings. */
-import { choice, command, count, flag, maybe, number, workspace } from "../Command.ts"
+/** Conversations of a workspace: whether they are on, with which settings, and what people write. */
+import type { Chat, ReceivedMessage } from "@messaging-service/client"
+import {
+  choice,
+  command,
+  count,
+  flag,
+  many,
+  maybe,
+  number,
+  phoneValue,
+  time,
+  workspace,
+} from "../Command.ts"
 import { usageError } from "../ending.ts"
-import { toFields } from "./rows.ts"
+import { callerDetail, callerLists, toFields } from "./rows.ts"
+
+const personText = ({ lid, name, phone, user_id, username }: ReceivedMessage["from"]) =>
+  name ?? phone ?? (username === null ? (user_id ?? lid) : `@${username}`)
+
+const receivedColumns = [
+  "id",
+  ["received", "received_at"],
+  ["number", ({ number: { id } }: ReceivedMessage) => id],
+  ["chat", ({ chat: { id, name, type } }: ReceivedMessage) => (type === "group" ? name : id)],
+  ["from", ({ from, from_me }: ReceivedMessage) => (from_me ? "the owner" : personText(from))],
+  "kind",
+  "text",
+] as const
+
+const chatColumns = [
+  "id",
+  ["number", "number_id"],
+  "type",
+  ["with", (chat: Chat) => personText(chat)],
+  "phone",
+  "unread",
+  ["received", "last_received_at"],
+] as const
+
+const ofNumber = maybe(count("ID", "Only of that number."))
+
+export const chatCommands = [
+  callerLists(
+    "messages received",
+    "receivedMessages.list",
+    "Lists what people wrote, newest first.",
+    receivedColumns,
+    {
+      number: ofNumber,
+      "chat-id": maybe(count("ID", "Only in that chat.")),
+      since: maybe(time("Received then or later.")),
+      until: maybe(time("Received before.")),
+    },
+  ),
+  callerDetail(
+    "messages erase",
+    "received message",
+    "receivedMessages.delete",
+    "Erases received messages here, not on phones.",
+    many,
+  ),
+  callerLists("chats list", "chats.list", "Lists chats, the latest activity first.", chatColumns, {
+    number: ofNumber,
+    phone: maybe(phoneValue("Only with that person.")),
+    unread: maybe(choice(["true", "false"], "Whether something in it is unread.")),
+  }),
+  callerDetail("chats show", "chat", "chats.get", "Shows a chat."),
+  callerDetail(
+    "chats erase",
+    "chat",
+    "chats.delete",
+    "Erases all that was received in chats, here, not on phones.",
+    many,
+  ),
+]
 
 const onOff = (about: string) => maybe(choice(["on", "off"], about))
 

@@ -3,7 +3,7 @@ import { any, choice, command, once, text } from "../Command.ts"
 import type { Command } from "../Command.ts"
 import { complete, scripts } from "../completion.ts"
 import { campaignCommands } from "./campaigns.ts"
-import { conversationCommands } from "./conversations.ts"
+import { chatCommands, conversationCommands } from "./conversations.ts"
 import { figureCommands } from "./figures.ts"
 import { followCommands } from "./follow.ts"
 import { checkCommands, mediaCommands } from "./media.ts"
@@ -30,6 +30,7 @@ export const commands: ReadonlyArray<Command> = [
   }),
   ...statusCommands,
   ...messageCommands,
+  ...chatCommands,
   ...followCommands,
   ...reminderCommands,
   ...numberCommands,

@@ -65,6 +65,26 @@ export const phoneCommands = [
       output.one(await operator().simulator.scan(of, by === undefined ? undefined : { phone: by })),
   }),
   command({
+    name: "phones write",
+    as: "operator",
+    summary: "Lets a person write to a number, where conversations are on.",
+    arguments: phone,
+    options: {
+      from: once(phoneValue("Who writes.")),
+      name: maybe(text("NAME", "What the person calls itself.")),
+      group: maybe(text("NAME", "The group that it is written in.")),
+      text: once(text("TEXT", "What is written.")),
+    },
+    run: async (input, { operator, output }) =>
+      output.one(
+        await operator().simulator.write(input.id, {
+          from: { phone: input.from, ...toFields({ name: input.name }) },
+          text: input.text,
+          ...toFields({ group: input.group }),
+        }),
+      ),
+  }),
+  command({
     name: "phones logout",
     as: "operator",
     summary: "Logs a number out on its phone.",

@@ -54,6 +54,8 @@ const events = [
   "number.disconnected",
   "number.paused",
   "number.resumed",
+  "message.received",
+  "message.echo",
 ] as const
 
 /** Deliveries as they happen. */
