@@ -259,7 +259,7 @@ const isReadable = ({ chat, lane, message }: ReceivedRow): boolean => {
   )
 }
 
-const isOf = (
+const isIn = (
   { mode, restriction, workspaceId }: CallerScope,
   lane: Lane,
   ofMode: CallerScope["mode"],
@@ -274,7 +274,7 @@ const findReceived = (
   id: ReceivedMessageId,
 ): ReceivedRow | null => {
   const row = tables.received.get(id)
-  return row !== undefined && isReadable(row) && isOf(scope, row.lane, row.message.mode)
+  return row !== undefined && isReadable(row) && isIn(scope, row.lane, row.message.mode)
     ? row
     : null
 }
@@ -291,7 +291,7 @@ const isReadableChat = ({ chat, lane, removed }: ChatRow): boolean => {
 
 const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
   const row = tables.chats.get(id)
-  return row !== undefined && isReadableChat(row) && isOf(scope, row.lane, row.mode) ? row : null
+  return row !== undefined && isReadableChat(row) && isIn(scope, row.lane, row.mode) ? row : null
 }
 
 /** The chat that goes on. */
@@ -310,7 +310,7 @@ const readSteps = (tables: Tables): ReadSteps => ({
     const rows = findWorkspace(tables, scope.workspaceId)?.received ?? []
     const isListed = (row: ReceivedRow): boolean =>
       isReadable(row) &&
-      isOf(scope, row.lane, row.message.mode) &&
+      isIn(scope, row.lane, row.message.mode) &&
       (numberId === null || row.lane.number.id === numberId) &&
       (chat === null || row.chat === chat) &&
       (kind === null || row.message.kind === kind) &&
@@ -325,9 +325,10 @@ const readSteps = (tables: Tables): ReadSteps => ({
     const rows = findLane(tables, numberId)?.received ?? []
     const start = turningPoint(rows, ({ message }) => message.sequence <= after)
     const found: Array<ReceivedMessage> = []
-    for (let index = start; index < rows.length && found.length < limit; index++) {
+    for (let index = start; index < rows.length; index++) {
+      if (found.length >= limit) break
       const row = rows[index]
-      if (row === undefined || !isReadable(row) || !isOf(scope, row.lane, row.message.mode))
+      if (row === undefined || !isReadable(row) || !isIn(scope, row.lane, row.message.mode))
         continue
       if (kind === null || row.message.kind === kind) found.push(toReceived(row))
     }
@@ -345,7 +346,7 @@ const readSteps = (tables: Tables): ReadSteps => ({
         (row) =>
           isReadableChat(row) &&
           isOpen(row) &&
-          isOf(scope, row.lane, row.mode) &&
+          isIn(scope, row.lane, row.mode) &&
           (before === null || row.chat.activity < before) &&
           (numberId === null || row.lane.number.id === numberId) &&
           (phone === null || row.person?.known.phone === phone) &&
@@ -504,9 +505,11 @@ export const chatStore = (tables: Tables): Steps<ChatStore> => ({
   isReceived: (numberId, incoming) => {
     const lane = findLane(tables, numberId)
     if (lane === undefined) return false
-    const told = incoming.person
-    const known = [...lane.people].filter((row) => told !== null && addressesMeet(row.known, told))
-    const people = [told, ...known.map((row) => row.known)]
+    const author = incoming.person
+    const known = [...lane.people].filter(
+      (row) => author !== null && addressesMeet(row.known, author),
+    )
+    const people = [author, ...known.map((row) => row.known)]
     return people.some((person) =>
       receivedMarks(incoming, person).some((mark) => lane.receivedMarks.has(mark)),
     )

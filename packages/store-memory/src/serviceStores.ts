@@ -39,9 +39,10 @@ export const serviceSecrets = (tables: Tables): Steps<ServiceSecrets> => ({
 })
 
 /** Appends an event; returns its position. */
-export const announce = (tables: Tables, { id: eventId, ...event }: ServiceEvent): number => {
+export const announce = (tables: Tables, event: ServiceEvent): number => {
+  const { body, createdAt, id: eventId, messageId, mode, type, workspaceId } = event
   const id = tables.outboxDropped + tables.outbox.length + 1
-  tables.outbox.push({ ...event, eventId, id })
+  tables.outbox.push({ id, eventId, type, workspaceId, mode, messageId, createdAt, body })
   return id
 }
 

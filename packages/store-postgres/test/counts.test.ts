@@ -3,7 +3,9 @@
  * WAL. A change that costs more must say so here.
  */
 import { assert, layer } from "@effect/vitest"
-import { EmbeddedPostgres, accepted, delivering, sending } from "@messaging-service/testkit"
+import type { EventId, Incoming } from "@messaging-service/core"
+import { receivedEventTypes, Store } from "@messaging-service/core"
+import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import { layer as layerStores } from "../src/index.ts"
@@ -20,7 +22,25 @@ const max = {
   deliver: { statements: 6, rows: 6, wal: 750 },
   // With a whole KiB of an answer; a receiver's usual few bytes cost as much WAL as they have.
   deliverAnswered: { statements: 6, rows: 6, wal: 1_950 },
+  // With the keys that opened it, and its event to an endpoint.
+  receive: { statements: 13, rows: 14, wal: 4_000 },
 }
+
+let incoming = 0
+
+const aText = (): Incoming => ({
+  remoteId: `3EB0${String(++incoming).padStart(16, "0")}`,
+  mode: "live",
+  fromMe: false,
+  group: null,
+  person: { phone: "+15550000001", lid: "91", userId: null, username: null, name: "Ann" },
+  kind: "text",
+  text: "Hello",
+  content: null,
+  file: null,
+  quote: null,
+  sentAt: noon,
+})
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: "off" } }), {
   excludeTestServices: true,
@@ -74,7 +94,41 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
         })
         // Plans and pages are made.
         for (let times = 0; times < 5; times++) yield* round
-        const costs = yield* round
+        const sent = yield* round
+        const { chats, sessions } = yield* Store
+        const conversing = yield* delivering.aStageWithKey()
+        yield* delivering.anEndpoint(conversing.key, { events: receivedEventTypes })
+        yield* chats.putConversations(conversing.workspace.id, {
+          groups: false,
+          retentionDays: 30,
+          media: "off",
+          maxFileBytes: 1,
+          maxStorageBytes: 1,
+          holdNewChats: false,
+          since: noon,
+        })
+        const receiving = Effect.gen(function* () {
+          const receive = yield* measureCost(
+            sessions.write(
+              conversing.number.id,
+              "credentials",
+              [{ type: "session", id: "1", value: `value ${incoming}` }],
+              noon,
+              null,
+              [
+                {
+                  incoming: aText(),
+                  eventId: `evt_${String(incoming).padStart(24, "0")}` as EventId,
+                },
+              ],
+            ),
+          )
+          const [told] = yield* delivering.claimDue()
+          if (told !== undefined) yield* delivering.settleDeliveries(delivering.delivered(told))
+          return receive
+        })
+        for (let times = 0; times < 5; times++) yield* receiving
+        const costs = { ...sent, receive: yield* receiving }
         for (const [operation, { rows, statements, wal }] of Object.entries(max)) {
           const cost = costs[operation as keyof typeof max]
           assert.isAtMost(cost.statements, statements, `${operation}: statements`)

@@ -14,6 +14,7 @@ import { laneRules } from "./rules/lanes.ts"
 import { messageRules } from "./rules/messages.ts"
 import { nextDueRules } from "./rules/nextDue.ts"
 import { numberRules } from "./rules/numbers.ts"
+import { receivedRules } from "./rules/received.ts"
 import { shareRules } from "./rules/shares.ts"
 
 layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.shared)), {
@@ -28,4 +29,5 @@ layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.shared)), {
   endpointRules(it)
   fileRules(it)
   figureRules(it)
+  receivedRules(it)
 })

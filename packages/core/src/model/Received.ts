@@ -202,8 +202,10 @@ export const newReceived = (
   incoming.map((one) => ({ incoming: keptIncoming(one), eventId: eventId(ids, now) }))
 
 /** Whether a workspace keeps it. */
-export const isKept = ({ group }: Incoming, settings: { readonly groups: boolean }): boolean =>
-  group === null || settings.groups
+export const isKept = (
+  { group }: Pick<Incoming, "group">,
+  settings: { readonly groups: boolean },
+): boolean => group === null || settings.groups
 
 /**
  * What tells it from every other message of its number, one text for each address under which its author is
@@ -336,15 +338,15 @@ const utf8 = /*#__PURE__*/ new TextEncoder()
 /** The event of a message that was just stored (contract: Events of conversations). */
 export const receivedEvent = (id: EventId, message: ReceivedMessage): ServiceEvent => {
   const type = message.fromMe ? "message.echo" : "message.received"
-  const shown = receivedJson(message)
-  const bodyOf = (received: ReceivedJson): string =>
+  const json = receivedJson(message)
+  const toBody = (received: ReceivedJson): string =>
     JSON.stringify({
       id,
       type,
       created_at: formatInstant(message.receivedAt),
       data: { received_message: received },
     })
-  const whole = bodyOf(shown)
+  const whole = toBody(json)
   return {
     id,
     type,
@@ -354,6 +356,6 @@ export const receivedEvent = (id: EventId, message: ReceivedMessage): ServiceEve
     receivedMessageId: message.id,
     createdAt: message.receivedAt,
     body:
-      utf8.encode(whole).length <= maximumBodyBytes ? whole : bodyOf({ ...shown, content: null }),
+      utf8.encode(whole).length <= maximumBodyBytes ? whole : toBody({ ...json, content: null }),
   }
 }

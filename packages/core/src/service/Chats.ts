@@ -122,7 +122,7 @@ interface Reading {
 }
 
 /** What a list's cursor is bound to of the caller. */
-const bindingOf = ({ mode, numberIds, workspaceId }: Authorized) =>
+const getBinding = ({ mode, numberIds, workspaceId }: Authorized) =>
   [workspaceId, mode, numberIds] as const
 
 const listReceived = Effect.fnUntraced(function* listReceived(
@@ -150,7 +150,7 @@ const listReceived = Effect.fnUntraced(function* listReceived(
   }
   const { chatId, since, until } = filter
   yield* refuseFuture(since, yield* Clock.currentTimeMillis, "since")
-  const binding = ["received", ...bindingOf(caller), numberId, chatId, kind, since, until]
+  const binding = ["received", ...getBinding(caller), numberId, chatId, kind, since, until]
   return yield* cursors.page(request, binding, (page) => chats.listReceived(scope, filter, page))
 })
 
@@ -168,7 +168,7 @@ const listChats = Effect.fnUntraced(function* listChats(
   const { numberId, phone, unread } = filter
   const binding = [
     "chats",
-    ...bindingOf(caller),
+    ...getBinding(caller),
     numberId,
     phone,
     unread === null ? null : `${unread}`,

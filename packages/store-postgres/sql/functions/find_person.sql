@@ -11,6 +11,7 @@ as $$
 declare
   v_found people;
   v_other people;
+  v_before people;
   v_mode text;
   v_chat bigint;
 begin
@@ -22,6 +23,7 @@ begin
   loop
     if v_found.id is null then
       v_found := v_other;
+      v_before := v_other;
       continue;
     end if;
     delete from people p
@@ -67,17 +69,16 @@ begin
   v_found.user_id := coalesce(p_user_id, v_found.user_id);
   v_found.username := coalesce(p_username, v_found.username);
   v_found.name := coalesce(p_name, v_found.name);
-  update people p
-  set phone = v_found.phone,
-    lid = v_found.lid,
-    user_id = v_found.user_id,
-    username = v_found.username,
-    name = v_found.name,
-    in_use = v_found.in_use
-  where p.id = v_found.id
-    and (p.phone, p.lid, p.user_id, p.username, p.name, p.in_use) is distinct from (
-      v_found.phone, v_found.lid, v_found.user_id, v_found.username, v_found.name, v_found.in_use
-    );
+  if v_found is distinct from v_before then
+    update people p
+    set phone = v_found.phone,
+      lid = v_found.lid,
+      user_id = v_found.user_id,
+      username = v_found.username,
+      name = v_found.name,
+      in_use = v_found.in_use
+    where p.id = v_found.id;
+  end if;
   return v_found;
 end
 $$;

@@ -73,15 +73,19 @@ begin
       continue;
     end if;
     if v_sequence is null then
-      insert into received_counters (number_id, workspace_id, sequence, stored)
-      select p_number, workspace_id, 0, 0
-      where not exists (select from received_counters c where c.number_id = p_number)
-      on conflict (number_id) do nothing;
       select c.sequence
       into v_sequence
       from received_counters c
       where c.number_id = p_number
       for no key update;
+      if not found then
+        insert into received_counters as c (number_id, workspace_id, sequence, stored)
+        values (p_number, workspace_id, 0, 0)
+        on conflict (number_id) do update
+        set stored = c.stored
+        returning c.sequence
+        into v_sequence;
+      end if;
     end if;
 
     v_person := v_nobody;

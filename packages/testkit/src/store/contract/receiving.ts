@@ -118,7 +118,7 @@ const listChats = (
   page = { before: null as number | null, limit: 100 },
 ) => Store.use(({ chats }) => chats.listChats(scope, { ...everyChat, ...filter }, page))
 
-const chatsOf = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
+const readChats = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
   Effect.map(listChats(toScope(workspaceId, mode)), ({ items }) => items)
 
 const find = (
@@ -211,15 +211,15 @@ export const receiving: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aReceivingStage()
       const [phone, lid] = [aPhone(), aLid()]
-      const told = [{ phone }, { phone, lid }, { lid }, { lid, userId: `8${fresh()}` }]
+      const variants = [{ phone }, { phone, lid }, { lid }, { lid, userId: `8${fresh()}` }]
       const text = aText({ person: someone({ phone }) })
-      const outcomes = yield* Effect.forEach(told, (known) =>
+      const outcomes = yield* Effect.forEach(variants, (known) =>
         receive(number, [{ ...text, person: someone(known) }]),
       )
       const { id } = only(at(outcomes, 0))
       assert.deepStrictEqual(
         outcomes.flat(),
-        told.map((_, index) => ({ id, isNew: index === 0 })),
+        variants.map((_, index) => ({ id, isNew: index === 0 })),
       )
       const inBatch = aText()
       assert.deepStrictEqual(
@@ -258,7 +258,7 @@ export const receiving: Topic = (it) => {
         assert.deepStrictEqual((yield* lookUp(number, present(first).id)).from, known)
         const moved = yield* lookUp(number, present(second).id)
         assert.deepStrictEqual([moved.chat.id, moved.from], [present(first).chat.id, known])
-        const chat = only(yield* chatsOf(number))
+        const chat = only(yield* readChats(number))
         assert.deepStrictEqual(
           { ...chat, activity: 0 },
           {
@@ -312,7 +312,7 @@ export const receiving: Topic = (it) => {
       ])
       assert.strictEqual(echo?.chat.id, first?.chat.id)
       assert.deepStrictEqual(echo?.from, { ...nobody, phone: `+${number.phone}` })
-      const chat = only(yield* chatsOf(number))
+      const chat = only(yield* readChats(number))
       assert.deepStrictEqual([chat.unread, chat.phone], [1, person.phone])
       const group = { remoteId: `group ${fresh()}`, name: "Group" }
       const own = aText({ group, person: null, fromMe: true })
@@ -335,10 +335,10 @@ export const receiving: Topic = (it) => {
       const renamed = { ...group, name: "Another name" }
       yield* received(number, [aText({ group: renamed, person: ann })])
       yield* received(number, [aText({ group: { ...group, name: null }, person: ann })])
-      const chat = only(yield* chatsOf(number))
+      const chat = only(yield* readChats(number))
       assert.deepStrictEqual([chat.name, chat.phone, chat.unread], ["Another name", null, 4])
       yield* received(number, [aText({ person: ann })])
-      assert.lengthOf(yield* chatsOf(number), 2)
+      assert.lengthOf(yield* readChats(number), 2)
       yield* turnOn(workspace.id, { groups: false })
       const outcomes = yield* receive(number, [
         aText({ group, person: ann }),
@@ -396,8 +396,8 @@ export const receiving: Topic = (it) => {
       assert.deepStrictEqual(yield* listIds(toScope(workspace.id)), [present(live).id])
       assert.deepStrictEqual(yield* listIds(toScope(workspace.id, "test")), [present(test).id])
       assert.isNull(yield* find(number, present(test).id))
-      assert.strictEqual(only(yield* chatsOf(number, "test")).id, test?.chat.id)
-      assert.strictEqual(only(yield* chatsOf(number)).id, live?.chat.id)
+      assert.strictEqual(only(yield* readChats(number, "test")).id, test?.chat.id)
+      assert.strictEqual(only(yield* readChats(number)).id, live?.chat.id)
     }),
   )
 
@@ -510,7 +510,7 @@ export const receiving: Topic = (it) => {
           receivedEvent(at(incoming, index).eventId, message),
         ),
       )
-      const shown = (yield* follow(workspace.id)).map((one) => ({
+      const published = (yield* follow(workspace.id)).map((one) => ({
         id: one.eventId,
         type: one.type,
         workspaceId: one.workspaceId,
@@ -520,7 +520,7 @@ export const receiving: Topic = (it) => {
         body: one.body,
       }))
       assert.deepStrictEqual(
-        shown,
+        published,
         events.map(({ body, createdAt, id, messageId, mode, type, workspaceId }) => ({
           id,
           type,
@@ -562,7 +562,7 @@ export const receiving: Topic = (it) => {
       yield* chats.deleteConversations(workspace.id)
       assert.deepStrictEqual(yield* receive(number, [aText()]), nothing)
       assert.isNull(yield* find(number, id))
-      assert.deepStrictEqual(yield* chatsOf(number), [])
+      assert.deepStrictEqual(yield* readChats(number), [])
       // What came before is not read again.
       yield* turnOn(workspace.id, { since: noon + 1 })
       assert.isNull(yield* find(number, id))
@@ -571,7 +571,7 @@ export const receiving: Topic = (it) => {
       yield* numbers.remove(workspace.id, another.id, noon + 2)
       assert.deepStrictEqual(yield* receive(another, [aText()], noon + 2), nothing)
       assert.isNull(yield* find(another, later.id))
-      assert.deepStrictEqual(yield* chatsOf(another), [])
+      assert.deepStrictEqual(yield* readChats(another), [])
       assert.deepStrictEqual(
         yield* chats.receive(999_999_999 as NumberId, withEvents([aText()]), noon),
         nothing,
@@ -629,7 +629,7 @@ export const receiving: Topic = (it) => {
       assert.isFalse(yield* chats.deleteReceived(scope, id, noon))
       assert.isNull(yield* chats.getReceived(scope, id))
       assert.lengthOf(yield* follow(workspace.id), 1)
-      assert.strictEqual(only(yield* chatsOf(number)).unread, 1)
+      assert.strictEqual(only(yield* readChats(number)).unread, 1)
       assert.deepStrictEqual(only(yield* receive(number, [text])), { id, isNew: false })
       assert.isTrue(yield* isReceived(number, text))
       assert.deepStrictEqual(sequences(yield* received(number, [aText()])), [3])
@@ -710,7 +710,7 @@ export const receiving: Topic = (it) => {
       assert.isNull(yield* chats.getChat(scope, second.chat.id))
       assert.isFalse(yield* chats.deleteChat(scope, second.chat.id, noon))
       yield* erase(workspace.id)
-      assert.deepStrictEqual(yield* chatsOf(number), [])
+      assert.deepStrictEqual(yield* readChats(number), [])
     }),
   )
 
@@ -725,7 +725,7 @@ export const receiving: Topic = (it) => {
       assert.deepStrictEqual(yield* listIds(scope), ids([present(kept), ...old]))
       yield* erase(workspace.id, { now: noon + 7 * day + 1, marksBefore: noon })
       assert.deepStrictEqual(yield* listIds(scope), [present(kept).id])
-      assert.lengthOf(yield* chatsOf(number), 1)
+      assert.lengthOf(yield* readChats(number), 1)
       assert.isTrue(yield* isReceived(number, present(texts[0])))
       yield* erase(workspace.id, {
         now: noon + 7 * day + 1,
@@ -749,7 +749,7 @@ export const receiving: Topic = (it) => {
       assert.deepStrictEqual(yield* listIds(toScope(workspace.id, "test")), [])
       yield* erase(workspace.id, { mostChats: 1 })
       assert.deepStrictEqual(yield* listIds(scope), ids(messages.slice(3)))
-      assert.lengthOf(yield* chatsOf(number), 1)
+      assert.lengthOf(yield* readChats(number), 1)
     }),
   )
 
@@ -763,7 +763,7 @@ export const receiving: Topic = (it) => {
         const another = yield* aNumber(workspace.id)
         const group = { remoteId: `group ${fresh()}`, name: "Group" }
         yield* received(number, [aText(), aText({ group }), aText({ mode: "test" })])
-        const kept = only(yield* received(another, [aText()]))
+        const remaining = only(yield* received(another, [aText()]))
         yield* numbers.remove(workspace.id, number.id, noon)
         yield* erase(workspace.id)
         assert.deepStrictEqual(present(yield* chats.conversations(workspace.id)).stored.messages, 1)
@@ -771,7 +771,7 @@ export const receiving: Topic = (it) => {
           (yield* follow(workspace.id)).map(
             ({ body }) => JSON.parse(body).data.received_message.id,
           ),
-          [kept.id],
+          [remaining.id],
         )
         yield* chats.deleteConversations(workspace.id)
         yield* erase(workspace.id)

@@ -86,7 +86,7 @@ export const someReceived = (c: Chooser): ReadonlyArray<NewReceived> =>
   c.some(3, () => ({ incoming: anIncoming(c), eventId: c.eventId() }))
 
 /** Of a record that has a number. */
-const scopeOf = (c: Chooser, numberId: NumberId | undefined): CallerScope =>
+const getScope = (c: Chooser, numberId: NumberId | undefined): CallerScope =>
   c.scope(numberId === undefined ? undefined : c.recordWith<SendingNumber>("number", numberId))
 
 const someErasure = (c: Chooser): ReceivedErasure => ({
@@ -140,7 +140,7 @@ export const ofChats: Methods<"chats"> = {
     input: (c) => {
       const numberId = c.id<NumberId>("number")
       const kind = c.one([null, null, "text" as const])
-      return [scopeOf(c, numberId), numberId, c.one([0, 1, 3, 10]), kind, c.limit()]
+      return [getScope(c, numberId), numberId, c.one([0, 1, 3, 10]), kind, c.limit()]
     },
     learn: (items, _, c) => learnReceived(items, c),
   },
@@ -148,14 +148,14 @@ export const ofChats: Methods<"chats"> = {
     kind: "received",
     input: (c) => {
       const found = c.record<{ readonly numberId: NumberId }>("receivedId")
-      return [scopeOf(c, found?.numberId), c.id("receivedId")]
+      return [getScope(c, found?.numberId), c.id("receivedId")]
     },
   },
   deleteReceived: {
     kind: "received",
     input: (c) => {
       const found = c.record<{ readonly numberId: NumberId }>("receivedId")
-      return [scopeOf(c, found?.numberId), c.id("receivedId"), c.now]
+      return [getScope(c, found?.numberId), c.id("receivedId"), c.now]
     },
   },
   listChats: {
@@ -176,12 +176,12 @@ export const ofChats: Methods<"chats"> = {
   },
   getChat: {
     kind: "chat",
-    input: (c) => [scopeOf(c, c.record<Chat>("chat")?.numberId), c.id("chat")],
+    input: (c) => [getScope(c, c.record<Chat>("chat")?.numberId), c.id("chat")],
   },
   deleteChat: {
     weight: 1,
     kind: "chat",
-    input: (c) => [scopeOf(c, c.record<Chat>("chat")?.numberId), c.id("chat"), c.now],
+    input: (c) => [getScope(c, c.record<Chat>("chat")?.numberId), c.id("chat"), c.now],
   },
   eraseReceived: { input: (c) => [someErasure(c)] },
 }
