@@ -137,10 +137,16 @@ interface FilePart {
   readonly fileSha256?: Uint8Array | null
 }
 
+/** Null for what no file has, and no JSON holds exactly: the sender says it. */
+const toSize = (length: FilePart["fileLength"]): number | null => {
+  if (length === null || length === undefined) return null
+  const size = toNumber(length)
+  return Number.isSafeInteger(size) && size >= 0 ? size : null
+}
+
 const toFile = (part: FilePart): ReceivedFile => ({
   mimeType: part.mimetype ?? null,
-  size:
-    part.fileLength === null || part.fileLength === undefined ? null : toNumber(part.fileLength),
+  size: toSize(part.fileLength),
   fileName: part.fileName ?? null,
   seconds: part.seconds ?? null,
   sha256:
@@ -174,11 +180,15 @@ const toContact = ({ displayName, vcard }: proto.Message.IContactMessage) => ({
   phones: phonesOn(vcard ?? ""),
 })
 
+/** The sender may write any number, also none. */
+const toDegrees = (degrees: number | null | undefined): number =>
+  Number.isFinite(degrees) ? (degrees ?? 0) : 0
+
 const toPlace = (
   place: proto.Message.ILocationMessage | proto.Message.ILiveLocationMessage,
 ): ReceivedContent => ({
-  latitude: place.degreesLatitude ?? 0,
-  longitude: place.degreesLongitude ?? 0,
+  latitude: toDegrees(place.degreesLatitude),
+  longitude: toDegrees(place.degreesLongitude),
   name: ("name" in place ? place.name : null) || null,
   address: ("address" in place ? place.address : null) || null,
 })

@@ -179,6 +179,16 @@ describe("what was written", () => {
       },
     ],
     [
+      "location",
+      { locationMessage: { degreesLatitude: Number.NaN, degreesLongitude: Infinity } },
+      { content: { latitude: 0, longitude: 0, name: null, address: null } },
+    ],
+    [
+      "document",
+      { documentMessage: { ...pointer, fileLength: Number.MAX_SAFE_INTEGER + 1 } },
+      { file: { ...file, size: null } },
+    ],
+    [
       "contact",
       { contactMessage: { displayName: "Ann", vcard } },
       { content: { contacts: [card] } },

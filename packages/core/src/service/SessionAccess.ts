@@ -5,7 +5,7 @@
 import { Cause, Effect } from "effect"
 import { StoreUnavailable } from "../model/Refusal.ts"
 import { sleep } from "../model/Time.ts"
-import { logFailure } from "./logThrottled.ts"
+import { rootMessage, throttled } from "./logThrottled.ts"
 import { NumberMoved } from "./NumberOwnership.ts"
 
 /** Between two tries, in real milliseconds. */
@@ -47,12 +47,15 @@ export interface SessionAccess {
   readonly letGo: () => void
 }
 
+const cannotCommit = "a number could not store what it received, retrying"
+
+/** Without values: they may hold what people wrote. */
 const logDefects = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-  Effect.tapCause(work, (cause) =>
-    Cause.hasDies(cause)
-      ? logFailure("could not commit, retrying", cause, Effect.logError)
-      : Effect.void,
-  )
+  Effect.tapCause(work, (cause) => {
+    if (!Cause.hasDies(cause)) return Effect.void
+    const line = `${cannotCommit}: ${rootMessage(Cause.squash(cause))}`
+    return throttled(cannotCommit, () => Effect.logError(line))
+  })
 
 /**
  * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
