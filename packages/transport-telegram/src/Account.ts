@@ -124,7 +124,7 @@ export interface OpenAccount extends LiveConnection {
   readonly sent: SentMessages
   readonly usernames: Usernames
   readonly ownChanges: OwnChanges
-  readonly inbox: Pick<Inbox, "addOwn">
+  readonly inbox: Pick<Inbox, "addOwn" | "isEmpty">
   readonly hasRead: (peerId: number, upTo: number) => void
   /** Ends the session, as Telegram said. */
   readonly ended: (reason: ClosedReason) => void
@@ -339,12 +339,14 @@ const startUpdates = ({ client, events }: Listening) =>
   )
 
 /** Asks regularly: an unanswered question makes the library notice a dead connection soon. */
-const keepAlive = ({ client, events, heard, live }: Listening, millis: number) =>
+const keepAlive = ({ client, events, heard, inbox, live }: Listening, millis: number) =>
   Effect.forever(
     Effect.gen(function* askOnce() {
       yield* sleepInRealTime(millis)
       const reason = live.open === null ? null : yield* checkSession(client, heard)
       if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
+      // A turn of the library that failed has stored nothing, and the next one waits for an update.
+      if (!inbox.isEmpty()) client.handleClientUpdate({ _: "updatesTooLong" }, false)
     }),
   )
 

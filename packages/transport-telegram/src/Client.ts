@@ -520,6 +520,21 @@ const listenFromStoredState = (client: BaseTelegramClient): void => {
   }
 }
 
+/** Updates that wait for a turn of the library, which waits for the store. */
+const maxWaitingUpdates = 1000
+
+/** Drops what comes above the bound: in its next turn the library asks for the difference, which has it. */
+const boundWaitingUpdates = ({ updates }: BaseTelegramClient): void => {
+  if (updates === undefined) return
+  const handleUpdate = updates.handleUpdate.bind(updates)
+  const { pendingUpdateContainers } = updates
+  updates.handleUpdate = (update) => {
+    const { length } = pendingUpdateContainers
+    if (length > maxWaitingUpdates) return
+    handleUpdate(length === maxWaitingUpdates ? { _: "updatesTooLong" } : update)
+  }
+}
+
 /** Where the library begins work. */
 const starts = ["call", "connect", "getPoolSize", "startUpdatesLoop"] as const
 
@@ -584,6 +599,7 @@ const openClient = (
     logLevel: 0,
   })
   listenFromStoredState(base)
+  boundWaitingUpdates(base)
   refuseOnceClosed(base, guarded)
   // Before the library's own listener, whose failure would keep an update from those behind it.
   if (news !== undefined) {

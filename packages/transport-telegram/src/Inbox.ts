@@ -17,6 +17,7 @@ export interface Inbox {
   readonly addDifference: (difference: tl.updates.TypeDifference) => void
   /** This service sent the message, so that it is no news from another app. */
   readonly addOwn: (messageId: number) => void
+  readonly isEmpty: () => boolean
   /** Removes and returns what was collected, in the order in which it was told. */
   readonly take: () => ReadonlyArray<Incoming>
 }
@@ -66,6 +67,7 @@ export const makeInbox = (selfId: number): Inbox => {
       for (const update of difference.otherUpdates) addUpdate(update, peers)
     },
     addOwn,
+    isEmpty: () => collected.size === 0,
     take: () => {
       const received = [...collected.values()]
       collected.clear()

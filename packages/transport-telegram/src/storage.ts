@@ -214,9 +214,10 @@ export const vaultKeyStorage = (
     )
     return (await run(access.read(readable))).get(id) ?? null
   },
-  write: (changes, received) => {
+  write: (changes, received = []) => {
     wrote(changes.length)
-    return run(access.write(vault.write(numberId, null, changes, received)))
+    const written = vault.write(numberId, null, changes, received)
+    return run(received.length === 0 ? access.write(written) : access.commit(written))
   },
   clear: (type) => run(access.write(vault.trim(numberId, type, 0))),
 })

@@ -28,6 +28,7 @@ import {
   untilSo,
 } from "./LiveWorld.ts"
 import type { Account } from "./LiveWorld.ts"
+import type { TelegramSettings } from "../src/TelegramSettings.ts"
 
 interface Receiver extends Account {
   readonly received: Effect.Effect<ReadonlyArray<ReceivedMessage>, never, Store>
@@ -51,7 +52,7 @@ const aReceiver = ({ groups = false } = {}) =>
     const id = yield* aNumber(digits, workspaceId)
     yield* logIn(id, digits)
     const scope = { workspaceId, mode: "live", restriction: null } as const
-    const received = Store.use((store) => store.chats.receivedAfter(scope, id, 0, null, 1000)).pipe(
+    const received = Store.use((store) => store.chats.receivedAfter(scope, id, 0, null, 5000)).pipe(
       Effect.orDie,
     )
     const receiver: Receiver = { id, digits, received }
@@ -190,8 +191,8 @@ class Gates extends Context.Service<Gates, Gate>()("test/Gates") {}
 const aGate = (): Gate => ({ state: "open", commits: [], refusals: 0 })
 
 /** Another process over the same stores, behind that gate. */
-const aProcess = (gate: Gate) =>
-  Layer.fresh(layerAdapter()).pipe(
+const aProcess = (gate: Gate, settings: Partial<TelegramSettings> = {}) =>
+  Layer.fresh(layerAdapter(settings)).pipe(
     Layer.provide(
       Layer.effect(
         SessionVault,
@@ -260,6 +261,58 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
       // Each state came with all that was told before it.
       const first = gate.commits.find(({ received }) => received.some(({ text }) => text === "One"))
       assert.isTrue(first?.keys.some(({ id }) => id === "updates_pts"))
+    }),
+  )
+
+  it.effect("keeps a bounded number of messages while the store is away, and loses none", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const gate = aGate()
+      yield* Effect.gen(function* () {
+        const receiver = yield* aReceiver()
+        const { digits } = yield* aPerson()
+        const calls = (method: string) => server.calls(receiver.digits, `updates.${method}`)
+        gate.state = "away"
+        const written = Array.from({ length: 1500 }, (_, index) => String(index))
+        yield* server.write(digits, receiver.digits, "First")
+        yield* until(() => gate.refusals > 0)
+        for (const text of written) yield* server.write(digits, receiver.digits, text, "short")
+        // The second one follows the answer of the first, which follows the messages.
+        const [requests, differences] = [calls("getState"), calls("getDifference")]
+        yield* until(() => calls("getState") >= requests + 3)
+        gate.state = "open"
+        assert.deepStrictEqual(yield* awaitTexts(receiver, 1501), ["First", ...written])
+        assert.isAbove(calls("getDifference"), differences)
+      }).pipe(Effect.provide(aProcess(gate, { keepAliveMillis: 50 })))
+    }),
+  )
+
+  it.effect("stores what was told before a turn of the library failed", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const gate = aGate()
+      yield* Effect.gen(function* () {
+        const receiver = yield* aReceiver()
+        const { digits } = yield* aPerson()
+        gate.state = "away"
+        yield* server.write(digits, receiver.digits, "First")
+        yield* until(() => gate.refusals > 0)
+        yield* server.write(digits, receiver.digits, "Second")
+        // The library knows no such channel, which ends its turn.
+        const update = { _: "updateChannel", channelId: 4711 } as const
+        yield* server.notify(receiver.digits, {
+          _: "updates",
+          updates: [update],
+          users: [],
+          chats: [],
+          date: 0,
+          seq: 0,
+        })
+        const requests = server.calls(receiver.digits, "updates.getState")
+        yield* until(() => server.calls(receiver.digits, "updates.getState") >= requests + 3)
+        gate.state = "open"
+        assert.deepStrictEqual(yield* awaitTexts(receiver, 2), ["First", "Second"])
+      }).pipe(Effect.provide(aProcess(gate, { keepAliveMillis: 50 })))
     }),
   )
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Incoming, TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { makeOwnChanges, makeSentMessages } from "../src/Account.ts"
 import { keysInMemory, writeBehind, sentType } from "../src/storage.ts"
 import type { WriteBehind } from "../src/storage.ts"
@@ -33,6 +33,20 @@ const aPosition = (pauses = { soon: 1, later: 10 }) => {
 
 const set = (keyStorage: WriteBehind, type: string, id: string, value: string | null) =>
   Effect.promise(() => keyStorage.write([{ type, id, value }]))
+
+const one: Incoming = {
+  remoteId: "5",
+  mode: "live",
+  fromMe: false,
+  group: null,
+  person: null,
+  kind: "text",
+  text: "Hello",
+  content: null,
+  file: null,
+  quote: null,
+  sentAt: 0,
+}
 
 /** The end of a turn of the library. */
 const saveState = (place: WriteBehind, pts: string, received: ReadonlyArray<Incoming> = []) =>
@@ -72,6 +86,66 @@ describe("an account's stored state", () => {
       assert.strictEqual(yield* get(place, "state", "updates_pts"), "3")
       yield* until(() => writes.length > 2)
       assert.deepStrictEqual(writes.slice(2), ["updates_pts=3"])
+    }),
+  )
+
+  it.effect("never overtakes what was told before it, whatever else is written", () =>
+    Effect.gen(function* () {
+      const inner = keysInMemory([])
+      const blocked = Promise.withResolvers<void>()
+      const writes: Array<string> = []
+      const keyStorage = writeBehind(
+        {
+          ...inner,
+          write: async (changes, received = []) => {
+            const ids = received.map(({ remoteId }) => remoteId)
+            writes.push([...changes.map(({ id, value }) => `${id}=${value}`), ...ids].join(" "))
+            if (ids.length > 0) await blocked.promise
+            return inner.write(changes)
+          },
+        },
+        { soon: 1, later: 1 },
+      )
+      const stored = Effect.promise(() => inner.read("state", "updates_pts"))
+      yield* saveState(keyStorage, "1")
+      yield* saveState(keyStorage, "2")
+      const saving = yield* Effect.forkChild(saveState(keyStorage, "3", [one]))
+      yield* until(() => writes.length === 2)
+      // Others write meanwhile, and the library saves in the middle of its next turn.
+      keyStorage.later("sent", "7", () => "sent")
+      const next = yield* Effect.forkChild(saveState(keyStorage, "4"))
+      const middle = yield* Effect.forkChild(
+        Effect.promise(() => keyStorage.save(() => Promise.resolve([one]))),
+      )
+      yield* until(() => true)
+      assert.deepStrictEqual(
+        [saving, next, middle].map((each) => each.pollUnsafe()),
+        [undefined, undefined, undefined],
+      )
+      assert.strictEqual(yield* stored, "1")
+      assert.strictEqual(yield* get(keyStorage, "state", "updates_pts"), "4")
+      blocked.resolve()
+      yield* Fiber.join(middle)
+      yield* untilSo(Effect.map(stored, (pts) => pts === "4"))
+      assert.deepStrictEqual(writes.slice(0, 2), ["updates_pts=1", "updates_pts=3 5"])
+    }),
+  )
+
+  it.effect("is not counted as stored when its commit fails", () =>
+    Effect.gen(function* () {
+      const inner = keysInMemory([])
+      const keyStorage = writeBehind({
+        ...inner,
+        write: (changes, received = []) =>
+          received.length > 0 ? Promise.reject(new Error("no commit")) : inner.write(changes),
+      })
+      yield* saveState(keyStorage, "1")
+      const saving = yield* Effect.forkChild(saveState(keyStorage, "2", [one]))
+      const next = yield* Effect.forkChild(saveState(keyStorage, "3"))
+      yield* until(() => true)
+      yield* until(() => true)
+      assert.deepStrictEqual([saving.pollUnsafe(), next.pollUnsafe()], [undefined, undefined])
+      assert.strictEqual(yield* Effect.promise(() => inner.read("state", "updates_pts")), "1")
     }),
   )
 
