@@ -84,6 +84,24 @@ export type CallRequest =
   | { readonly _tag: "ReadCampaign"; readonly campaign: string }
   | { readonly _tag: "RotateCallbackSecret" | "ReadCallbackSecret" }
   | { readonly _tag: "MakeKey" | "RevokeKey" | "UseKey"; readonly key: string }
+  /** A person writes; answered once the platform may forget it. */
+  | {
+      readonly _tag: "Write"
+      /** Index of the number. */
+      readonly number: number
+      readonly written: Written
+    }
+
+/** What a person, or a number's owner on the phone, writes. Its text names it. */
+export interface Written {
+  readonly text: string
+  /** Index of the person, also of the one to whom the owner writes. */
+  readonly person: number
+  /** Under which of its addresses the platform tells of the person. */
+  readonly by: "phone" | "lid" | "both"
+  readonly group: string | null
+  readonly isEcho: boolean
+}
 
 /** An operator's setting for some numbers. Of those with the same key the latest applies. */
 export interface Control {
@@ -393,6 +411,18 @@ export interface FinalAttempt {
   readonly isLast: boolean
 }
 
+/** A stored message of a person. */
+export interface FinalReceived {
+  readonly id: number
+  /** Index of the number. */
+  readonly number: number
+  readonly sequence: number
+  readonly text: string
+  readonly isEcho: boolean
+  /** Those in the outbox whose body tells of it. */
+  readonly events: ReadonlyArray<{ readonly eventId: string; readonly type: string }>
+}
+
 export interface FinalCheck {
   readonly id: number
   readonly mode: "live" | "test"
@@ -441,6 +471,12 @@ export interface FinalState {
     readonly status: string
     readonly phone: string | null
   }>
+  /** What people wrote, by number and sequence, and its chats; empty in a seed without it. */
+  readonly received: {
+    readonly messages: ReadonlyArray<FinalReceived>
+    /** Index of the number of each. */
+    readonly chats: ReadonlyArray<{ readonly number: number }>
+  }
   /** Deleted files with content that remains. */
   readonly filesLeft: ReadonlyArray<string>
   /** Remaining messages of the workspace that is deleted in the storm. */

@@ -6,7 +6,9 @@
  */
 import {
   Admission,
+  Caller,
   CallbackSecrets,
+  Conversations,
   everyMessage,
   Keys,
   kindsOfWork,
@@ -26,6 +28,7 @@ import type { Process } from "@messaging-service/emulator"
 import { TestControls } from "@messaging-service/store-memory"
 import { Cause, Context, Effect, Exit, Layer, Random, Result, Scope } from "effect"
 import { auditCampaigns } from "./auditCampaigns.ts"
+import { auditReceived, noneReceived } from "./auditReceived.ts"
 import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
 import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
@@ -53,6 +56,7 @@ import { lineEnds, mendOne } from "./features/lines.ts"
 import { media } from "./features/media.ts"
 import { messages, sendProbe } from "./features/messages.ts"
 import { operations, aPlan } from "./features/operations.ts"
+import { drawMailboxes, receiving, receivingNumbers } from "./features/receiving.ts"
 import { reminders } from "./features/reminders.ts"
 import { restores } from "./features/restores.ts"
 import { webhooks } from "./features/webhooks.ts"
@@ -134,6 +138,7 @@ const features: ReadonlyArray<Feature> = [
   links,
   media,
   campaigns,
+  receiving,
 ]
 
 export interface SimulateOptions {
@@ -228,6 +233,20 @@ const setUp = (
     return { tenant, first }
   })
 
+/** The workspace that hears what people write, with an endpoint that is told of it. */
+const setUpReceiving = (board: Switchboard | null) =>
+  Effect.gen(function* () {
+    const platforms = Array.from({ length: receivingNumbers }, () => "whatsapp" as const)
+    const { tenant } = yield* setUp(null, "Hearing", platforms, board)
+    const { workspace } = tenant
+    yield* Conversations.use((service) => service.put("owner", workspace, { groups: true }))
+    const caller = Caller.trusted(yield* Workspaces.use((service) => service.get(workspace)))
+    const events = ["message.received", "message.echo"] as const
+    const url = "https://receiver.example/hearing"
+    yield* Webhooks.use((service) => service.create(caller, { url, events }, null))
+    return tenant
+  })
+
 /** The commands of a seed, each with its index. */
 const planAll = (
   seed: string,
@@ -276,6 +295,9 @@ class Simulation {
   readonly #reminders: Array<MadeReminder> = []
   readonly #campaigns: Stage["campaigns"] = new Map()
   readonly #withCampaigns: ReturnType<typeof drawCampaigns>
+  /** The workspace that hears what people write, and what the platform keeps for its numbers. */
+  #hearing: Tenant | null = null
+  readonly #mailboxes: Stage["mailboxes"]
   readonly #keys: Stage["keys"] = new Map()
   readonly #endpoints: Stage["endpoints"] = new Map()
   readonly #files: Stage["files"] = new Map()
@@ -295,6 +317,7 @@ class Simulation {
     this.#seed = seed
     this.#options = options
     this.#withCampaigns = drawCampaigns(seed)
+    this.#mailboxes = drawMailboxes(seed)
     const shape = new Chance(`${seed}/shape`)
     const world = new World({
       seed,
@@ -325,8 +348,7 @@ class Simulation {
         : null
     this.#remote = new Remote({ world, seed, record, dropsCopies, faults: this.#faults, board })
     this.#processes = 1 + shape.below(3)
-    const hasTelegram = live.below(2) === 0
-    this.#platforms = ["whatsapp", "whatsapp", hasTelegram ? "telegram" : "whatsapp"]
+    this.#platforms = ["whatsapp", "whatsapp", live.below(2) === 0 ? "telegram" : "whatsapp"]
     this.#finish = makeFinish(world)
     this.#store = this.#finish(
       this.#remote.process,
@@ -425,7 +447,10 @@ class Simulation {
   }
 
   get #features(): ReadonlyArray<Feature> {
-    return features.filter((feature) => feature !== campaigns || this.#withCampaigns !== null)
+    return features.filter((feature) => {
+      if (feature === campaigns) return this.#withCampaigns !== null
+      return feature !== receiving || this.#mailboxes.length > 0
+    })
   }
 
   get #restMillis(): number {
@@ -518,6 +543,7 @@ class Simulation {
     const { tenant: doomed } = inside(setUp(null, "Gone", ["whatsapp"], board))
     const { tenant: probes } = inside(setUp(null, "Probes", probePlatforms, board))
     this.#noteFirst(tenant, first)
+    if (this.#mailboxes.length > 0) this.#hearing = inside(setUpReceiving(board))
     running.process.kill()
     return { doomed, tenant, probes }
   }
@@ -576,6 +602,8 @@ class Simulation {
       mended: (number) => record.add({ _tag: "Mended", number }, `${number} is mended`),
       reminders: this.#reminders,
       campaigns: this.#campaigns,
+      receivers: this.#hearing?.numbers ?? [],
+      mailboxes: this.#mailboxes,
       transactions: Context.get(this.#store, TestControls),
       restrict: (number, until) => this.#remote.restrict(number, until),
       refuseCalls: (url, until) => void this.#cluster.unwilling.set(url, until),
@@ -898,6 +926,7 @@ class Simulation {
       ...this.#auditDeliveries(tenant),
       checks: this.#auditChecks(tenant),
       campaigns: read(auditCampaigns(tenant.workspace, at)),
+      received: this.#hearing === null ? noneReceived : read(auditReceived(this.#hearing)),
       links: this.#read(Store.use(({ numbers: store }) => store.list(tenant.workspace)))
         .filter(({ id }) => !tenant.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),
@@ -936,6 +965,7 @@ const nothing: FinalState = {
   allowanceLeft: 0,
   reminders: [],
   campaigns: [],
+  received: noneReceived,
 }
 
 /** Every time of a reminder up to an hour after the last run. */

@@ -5,7 +5,7 @@ import type { TestControls } from "@messaging-service/store-memory"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"
 import type { Switchboard } from "../faults/lines.ts"
-import type { Answer, CallRequest, Entry, FinalReminder } from "../History.ts"
+import type { Answer, CallRequest, Entry, FinalReminder, Written } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 
 /** The main workspace. */
@@ -67,8 +67,19 @@ export interface Stage {
   mended(number: number): void
   /** Ids of campaigns, by name. */
   readonly campaigns: Map<string, { readonly id: CampaignId; readonly mode: "live" | "test" }>
+  /** Numbers that people write to, and what the platform keeps for each; empty in a seed without them. */
+  readonly receivers: ReadonlyArray<NumberId>
+  readonly mailboxes: ReadonlyArray<Mailbox>
   /** Created reminders, for the judgement. */
   readonly reminders: Array<MadeReminder>
+}
+
+/** What the platform keeps for a number, in the order in which it was written. */
+export interface Mailbox {
+  readonly waiting: Array<{ readonly call: number; readonly written: Written }>
+  readonly stored: Array<{ readonly call: number; readonly written: Written }>
+  /** Whether it is given to a process just now. */
+  isOpen: boolean
 }
 
 export interface MadeReminder extends Pick<FinalReminder, "text"> {

@@ -7,12 +7,14 @@ import { answerFaults } from "./answerFaults.ts"
 import { campaignFaults } from "./campaignFaults.ts"
 import { deliveryFaults } from "./deliveryFaults.ts"
 import { faultsOfMessages } from "./faultsOfMessages.ts"
+import { receivingFaults } from "./receivingFaults.ts"
 import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
 
 export const plantedFaults: ReadonlyArray<PlantedFault> = [
   ...faultsOfMessages,
   ...campaignFaults,
+  ...receivingFaults,
   {
     name: "settle without checking the lease",
     within: 777,

@@ -1,4 +1,4 @@
-/** Each end of a message creates one event, which receivers get at least once, in one version. */
+/** Each end of a message, and each received one, creates one event, which receivers get at least once, in one version. */
 import { hasLeft, reportedMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
@@ -17,7 +17,8 @@ export const announced: JudgedPromise = {
       reportedMessages(history).flatMap(({ eventId, isDoomed }) => (isDoomed ? [eventId] : [])),
     )
     const bodies = new Map<string, string>()
-    const stored = new Set(final.events.map(({ eventId }) => eventId))
+    const received = final.received.messages.flatMap(({ events }) => events)
+    const stored = new Set([...final.events, ...received].map(({ eventId }) => eventId))
     for (const entry of entries) {
       if (entry._tag !== "Told" || entry.kind !== "webhook") continue
       const before = bodies.get(entry.eventId)

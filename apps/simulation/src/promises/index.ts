@@ -25,6 +25,7 @@ import { controlled, paused } from "./controlled.ts"
 import { oneAtATime } from "./oneAtATime.ts"
 import { ordered } from "./ordered.ts"
 import { prompt } from "./prompt.ts"
+import { received } from "./received.ts"
 import { reminded } from "./reminded.ts"
 import { restored } from "./restored.ts"
 import { signed } from "./signed.ts"
@@ -74,6 +75,7 @@ const promises = [
   flooded,
   ticked,
   campaigned,
+  received,
 ]
 
 /** The violations in a history, each after its promise's name. */

@@ -1,0 +1,46 @@
+/** What the store has of people's messages at the end of a seed. */
+import { Store } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Tenant } from "./features/Feature.ts"
+import type { FinalState } from "./History.ts"
+
+const everything = 1_000_000_000
+
+export const noneReceived: FinalState["received"] = { messages: [], chats: [] }
+
+/** The id of the received message that an event tells of; undefined for another event. */
+const receivedId = (body: string): number | undefined =>
+  (JSON.parse(body) as { readonly data: { readonly received_message?: { readonly id: number } } })
+    .data.received_message?.id
+
+export const auditReceived = Effect.fnUntraced(function* auditReceived({
+  numbers,
+  workspace,
+}: Tenant) {
+  const { chats, webhooks } = yield* Store
+  const scope = { workspaceId: workspace, mode: "live", restriction: null } as const
+  const outbox = yield* webhooks.readEvents(0, everything)
+  const events = Map.groupBy(outbox, ({ body }) => receivedId(body))
+  const messages = yield* Effect.forEach([...numbers.entries()], ([number, numberId]) =>
+    Effect.map(chats.receivedAfter(scope, numberId, 0, null, everything), (rows) =>
+      rows.map(({ fromMe, id, sequence, text }) => ({
+        id,
+        number,
+        sequence,
+        text,
+        isEcho: fromMe,
+        events: events.get(id) ?? [],
+      })),
+    ),
+  )
+  const { items } = yield* chats.listChats(
+    scope,
+    { numberId: null, phone: null, unread: null },
+    { before: null, limit: everything },
+  )
+  const found: FinalState["received"] = {
+    messages: messages.flat(),
+    chats: items.map(({ numberId }) => ({ number: numbers.indexOf(numberId) })),
+  }
+  return found
+})
