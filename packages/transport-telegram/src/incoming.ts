@@ -57,6 +57,12 @@ const noFile: ReceivedFile = {
   sha256: null,
 }
 
+/** Null for what is no whole number of bytes or seconds: a commit that its content fails would be tried forever. */
+const toCount = (value: number): number | null => {
+  const count = Math.round(value)
+  return Number.isSafeInteger(count) && count >= 0 ? count : null
+}
+
 const getBytes = (size: tl.TypePhotoSize): number => {
   if (size._ === "photoSize") return size.size
   return size._ === "photoSizeProgressive" ? Math.max(0, ...size.sizes) : 0
@@ -66,7 +72,7 @@ const getBytes = (size: tl.TypePhotoSize): number => {
 const toImage = ({ photo }: tl.RawMessageMediaPhoto): Body => {
   if (photo?._ !== "photo") return { kind: "image", content: null, file: null }
   const size = Math.max(0, ...photo.sizes.map(getBytes))
-  const file = { ...noFile, mimeType: "image/jpeg", size: size === 0 ? null : size }
+  const file = { ...noFile, mimeType: "image/jpeg", size: size === 0 ? null : toCount(size) }
   return { kind: "image", content: null, file }
 }
 
@@ -78,7 +84,7 @@ const toFile = ({ document, video, voice }: tl.RawMessageMediaDocument): Body =>
   }
   let kind: Incoming["kind"] = "document"
   let isSticker = false
-  let file: ReceivedFile = { ...noFile, mimeType: document.mimeType, size: document.size }
+  let file: ReceivedFile = { ...noFile, mimeType: document.mimeType, size: toCount(document.size) }
   for (const attribute of document.attributes) {
     switch (attribute._) {
       case "documentAttributeSticker":
@@ -86,11 +92,11 @@ const toFile = ({ document, video, voice }: tl.RawMessageMediaDocument): Body =>
         break
       case "documentAttributeVideo":
         kind = "video"
-        file = { ...file, seconds: attribute.duration }
+        file = { ...file, seconds: toCount(attribute.duration) }
         break
       case "documentAttributeAudio":
         kind = attribute.voice ? "voice" : "audio"
-        file = { ...file, seconds: attribute.duration }
+        file = { ...file, seconds: toCount(attribute.duration) }
         break
       case "documentAttributeFilename":
         file = { ...file, fileName: attribute.fileName }
@@ -106,7 +112,9 @@ const toLocation = (
 ): Body =>
   withContent(
     "location",
-    geo._ === "geoPoint" ? { latitude: geo.lat, longitude: geo.long, name, address } : null,
+    geo._ === "geoPoint" && Number.isFinite(geo.lat) && Number.isFinite(geo.long)
+      ? { latitude: geo.lat, longitude: geo.long, name, address }
+      : null,
   )
 
 const toContact = ({ firstName, lastName, phoneNumber }: tl.RawMessageMediaContact): Body => {

@@ -194,7 +194,11 @@ const kinds: ReadonlyArray<[string, tl.TypeMessageMedia, object]> = [
     { file: described("image/jpeg") },
   ],
   ["image", { _: "messageMediaPhoto", ttlSeconds: 5 }, {}],
-  ["video", document("video/mp4", [video]), { file: described("video/mp4", { seconds: 7 }) }],
+  [
+    "video",
+    document("video/mp4", [{ ...video, duration: 6.7 }]),
+    { file: described("video/mp4", { seconds: 7 }) },
+  ],
   [
     "audio",
     document("audio/mpeg", [
@@ -237,6 +241,12 @@ const kinds: ReadonlyArray<[string, tl.TypeMessageMedia, object]> = [
       venueType: "",
     },
     { content: { ...coordinates, name: "Cafe", address: "Main Street 1" } },
+  ],
+  ["location", { _: "messageMediaGeo", geo: { ...geo, lat: NaN } }, {}],
+  [
+    "video",
+    document("video/mp4", [{ ...video, duration: Infinity }]),
+    { file: described("video/mp4") },
   ],
   [
     "contact",
