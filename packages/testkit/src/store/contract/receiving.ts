@@ -52,7 +52,7 @@ const settings: ConversationSettings = {
   since: noon,
 }
 
-const turnOn = (workspaceId: WorkspaceId, changes: Partial<ConversationSettings> = {}) =>
+export const turnOn = (workspaceId: WorkspaceId, changes: Partial<ConversationSettings> = {}) =>
   Store.use(({ chats }) => chats.putConversations(workspaceId, { ...settings, ...changes }))
 
 const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
@@ -61,7 +61,7 @@ const aLid = (): string => `9${fresh()}`
 
 const someone = (known: Partial<Person> = { phone: aPhone() }): Person => ({ ...nobody, ...known })
 
-const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
+export const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
   remoteId: `REMOTE${fresh()}`,
   mode: "live",
   fromMe: false,
@@ -86,7 +86,7 @@ const receive = (
 ) => Store.use(({ chats }) => chats.receive(id, withEvents(incoming), now))
 
 /** Messages that are new and kept. */
-const received = (number: SendingNumber, incoming: ReadonlyArray<Incoming>, now = noon) =>
+export const received = (number: SendingNumber, incoming: ReadonlyArray<Incoming>, now = noon) =>
   Effect.gen(function* () {
     const outcomes = yield* receive(number, incoming, now)
     assert.isTrue(outcomes.every(({ isNew }) => isNew))

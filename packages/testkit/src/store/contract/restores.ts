@@ -32,7 +32,7 @@ import {
   noon,
   oneSecond,
 } from "../Records.ts"
-import { readExactQuota, lookUp, listMessages, readQuota } from "../Reading.ts"
+import { readExactQuota, lookUp, listMessages, readQuota, toScope } from "../Reading.ts"
 import { aReminder, aRun, dueIn, get, readRunLog, run, getScope, update } from "../Reminding.ts"
 import {
   again,
@@ -48,6 +48,7 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
+import { aText, received, turnOn } from "./receiving.ts"
 
 const begin = (above = 0, now = noon) =>
   Store.use(({ system: store }) =>
@@ -126,6 +127,34 @@ export const restores: Topic = (it) => {
       assert.strictEqual(yield* begin(above), epoch + 2)
       for (const id of yield* created) assert.isAbove(id, above)
     }),
+  )
+
+  it.effect(
+    "what a number receives goes on in a new epoch, also of a number that had received nothing",
+    () =>
+      Effect.gen(function* () {
+        const { chats } = yield* Store
+        const { workspace, number } = yield* aStage()
+        const another = yield* aNumber(workspace.id)
+        yield* turnOn(workspace.id)
+        const before = only(yield* received(number, [aText()]))
+        const readActivity = Effect.map(
+          chats.getChat(toScope(workspace.id), before.chat.id),
+          (chat) => present(chat).activity,
+        )
+        const activity = yield* readActivity
+        yield* begin()
+        const after = only(yield* received(number, [aText()]))
+        const first = only(yield* received(another, [aText()]))
+        assert.deepStrictEqual(
+          [after.sequence, first.sequence],
+          [before.sequence + idsSkipped + 1, idsSkipped + 1],
+        )
+        assert.isAtLeast(after.id, before.id + idsSkipped)
+        assert.isAtLeast(after.chat.id, before.chat.id + idsSkipped)
+        const chat = present(yield* chats.getChat(toScope(workspace.id), after.chat.id))
+        assert.isAtLeast(chat.activity, activity + idsSkipped)
+      }),
   )
 
   it.effect("of a turn only what is in flight comes again: the rest is held", () =>
