@@ -86,3 +86,13 @@ export const settle = Effect.map(
   operate({ method: "POST", path: "/admin/v1/simulator/settle" }),
   (answer) => expectBody(answer, 200),
 )
+
+/** A workspace with conversations, its number, and a key of every scope that was made since. */
+export const aListener = (settings: object = {}) =>
+  Effect.gen(function* () {
+    const { number, workspace } = yield* aSender()
+    const path = `/admin/v1/workspaces/${workspace.id}/conversations`
+    expectBody(yield* operate({ method: "PUT", path, json: settings }), 200)
+    const { key: token } = yield* aKey(workspace, { scopes: "all" })
+    return { number, token, workspace }
+  })

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpTestClients, errorBody } from "./HttpTestClients.ts"
 import type { Call } from "./HttpTestClients.ts"
 import { layerService, operatorToken } from "./Service.ts"
-import { aSender } from "./Records.ts"
+import { aListener } from "./Records.ts"
 
 interface Described {
   readonly paths: Readonly<
@@ -57,7 +57,7 @@ layer(layerService())("query parameters", (it) => {
   it.effect("that hold a NUL, which no store accepts, are refused by every operation", () =>
     Effect.gen(function* () {
       const { socket } = yield* HttpTestClients
-      const { token, workspace } = yield* aSender()
+      const { token, workspace } = yield* aListener()
       const document = (yield* socket.call({ path: "/openapi.json" })).body as Described
       let refused = 0
       for (const [path, operations] of Object.entries(document.paths)) {

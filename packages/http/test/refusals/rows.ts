@@ -14,6 +14,7 @@ import {
   aContact,
   aKey,
   aKeyV1,
+  aListener,
   aNumber,
   aPlan,
   aSender,
@@ -89,18 +90,9 @@ const aLogin = Effect.gen(function* () {
 
 // Conversations
 
-/** A workspace with conversations, where nobody has written. */
-const aListener = Effect.gen(function* () {
-  const { number, workspace } = yield* aSender()
-  const path = inWorkspace(workspace, "conversations")
-  expectBody(yield* operate({ method: "PUT", path, json: {} }), 200)
-  const { key: token } = yield* aKey(workspace, { scopes: "all" })
-  return { number, workspace, token }
-})
-
 /** What was written with that remote id is erased. */
 const anErased = Effect.gen(function* () {
-  const { number, workspace } = yield* aListener
+  const { number, workspace } = yield* aListener()
   const json = { from: { lid: "1" }, remote_id: "gone" }
   const path = `/admin/v1/simulator/numbers/${number.id}/received-messages`
   const { id } = expectBody<Created>(yield* operate({ method: "POST", path, json }), 201)
@@ -270,7 +262,7 @@ const campaigns: Rows = {
 
 /** What requests are about. */
 export const aShop = Effect.gen(function* () {
-  const { number, token, workspace } = yield* aListener
+  const { number, token, workspace } = yield* aListener()
   const { id: webhook_id } = yield* create(workspace, "webhooks", endpoint)
   const { id: reminder_id } = yield* create(workspace, "reminders", reminder)
   const { id: check_id } = yield* create(
@@ -419,7 +411,7 @@ const credentials: Rows = {
     each((operation) =>
       Effect.gen(function* () {
         const scopes = toName(operation).includes("Media") ? ["numbers"] : ["media"]
-        return yield* withToken((yield* aListener).workspace, { scopes })
+        return yield* withToken((yield* aListener()).workspace, { scopes })
       }),
     ),
   ],
@@ -568,7 +560,7 @@ const fields: Rows = {
     ),
     each(
       () =>
-        Effect.map(aListener, (known) => ({ ...known, field: "since", query: "since=tomorrow" })),
+        Effect.map(aListener(), (known) => ({ ...known, field: "since", query: "since=tomorrow" })),
       "listReceivedMessages",
     ),
     once({ field: "sent_at", exists: true, json: { sent_at: "tomorrow" } }, "writeMessage"),
@@ -601,7 +593,7 @@ const fields: Rows = {
     once({ field: "phone", json: { login_method: "phone_code", phone: "12" } }, "connectNumber"),
     once({ field: "phone", exists: true, json: { phone: "12" } }),
     each(
-      () => Effect.map(aListener, (known) => ({ ...known, field: "phone", query: "phone=12" })),
+      () => Effect.map(aListener(), (known) => ({ ...known, field: "phone", query: "phone=12" })),
       "listChats",
     ),
     once({ field: "from.phone", exists: true, json: { from: { phone: "12" } } }, "writeMessage"),
@@ -835,8 +827,8 @@ const state: Rows = {
       "writeMessage",
     ),
   ],
-  received_message_not_found: [once(aListener), once(anErased, "writeMessage")],
-  chat_not_found: [once(aListener)],
+  received_message_not_found: [once(aListener()), once(anErased, "writeMessage")],
+  chat_not_found: [once(aListener())],
 }
 
 export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state, ...campaigns }

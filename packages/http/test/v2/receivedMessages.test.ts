@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorBody } from "../HttpTestClients.ts"
-import { aKey, aNumber, aSender, expectBody, operate, settle } from "../Records.ts"
+import { aKey, aListener, aNumber, aSender, expectBody, operate, settle } from "../Records.ts"
 import type { Created, PageBody } from "../Records.ts"
 import {
   anEndpoint,
@@ -29,15 +29,6 @@ const turnOn = (workspace: Created, json: object = {}) =>
     (answer) => expectBody(answer, 200),
   )
 
-/** A workspace with conversations, its number and a key made since. */
-const aListener = (settings: object = {}) =>
-  Effect.gen(function* () {
-    const { number, workspace } = yield* aSender()
-    yield* turnOn(workspace, settings)
-    const { key } = yield* aKey(workspace, { scopes: "all" })
-    return { key, number, workspace }
-  })
-
 const ada = { phone: "+15550001234", name: "Ada" }
 
 const tryWrite = (number: Created, json: object) =>
@@ -61,7 +52,7 @@ layer(layerWithWayOut())("received messages", (it) => {
   it.effect("are answered as their event tells of them, and stand in a chat", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
-      const { key, number } = yield* aListener()
+      const { number, token: key } = yield* aListener()
       yield* anEndpoint(key, receiver, { events: ["message.received", "message.echo"] })
       const location = { latitude: 1.5, longitude: -2, name: 'A "bar"' }
       const first = yield* write(number, { kind: "location", content: location })
@@ -93,7 +84,7 @@ layer(layerWithWayOut())("received messages", (it) => {
 
   it.effect("come once: a repeat is answered with the stored one", () =>
     Effect.gen(function* () {
-      const { key, number } = yield* aListener()
+      const { number, token: key } = yield* aListener()
       const first = yield* write(number, { remote_id: "A1" })
       const again = yield* tryWrite(number, { from: ada, text: "Other", remote_id: "A1" })
       assert.deepStrictEqual(expectBody(again, 200), first)
@@ -109,7 +100,7 @@ layer(layerWithWayOut())("received messages", (it) => {
 
   it.effect("are listed by number, chat, kind and time, page by page", () =>
     Effect.gen(function* () {
-      const { key, number, workspace } = yield* aListener({ groups: true })
+      const { number, workspace, token: key } = yield* aListener({ groups: true })
       const other = yield* aNumber(workspace, { phone: "+15550007777" })
       const one = yield* write(number)
       yield* pass(60)
@@ -138,7 +129,7 @@ layer(layerWithWayOut())("received messages", (it) => {
 
   it.effect("are read on without a hole behind a sequence, with number, kind and limit alone", () =>
     Effect.gen(function* () {
-      const { key, number } = yield* aListener()
+      const { number, token: key } = yield* aListener()
       const first = yield* write(number)
       const second = yield* write(number)
       const at = `?number=${number.id}&after=`
@@ -162,7 +153,7 @@ layer(layerWithWayOut())("received messages", (it) => {
 
   it.effect("are erased one by one and with their chat", () =>
     Effect.gen(function* () {
-      const { key, number } = yield* aListener()
+      const { number, token: key } = yield* aListener()
       const first = yield* write(number)
       const second = yield* write(number)
       const gone = yield* ask({ method: "DELETE", path: `${received}/${first.id}`, token: key })
@@ -236,7 +227,7 @@ layer(layerWithWayOut())("received messages", (it) => {
 
   it.effect("of an operator's workspace have the same answers", () =>
     Effect.gen(function* () {
-      const { key, number, workspace } = yield* aListener()
+      const { number, workspace, token: key } = yield* aListener()
       const message = yield* write(number)
       const path = inWorkspace(workspace, `received-messages/${message.id}`)
       assert.deepStrictEqual(expectBody(yield* operate({ path }), 200), message)
