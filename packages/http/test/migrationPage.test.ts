@@ -65,7 +65,7 @@ describe("the page of the migration", () => {
   layer(layerService())("over real sockets", (it) => {
     it.effect("has every text that version 1 says, once, and no other", () =>
       Effect.gen(function* () {
-        const rows = yield* tableUnder("What it says when it says no")
+        const rows = yield* tableUnder("Error responses")
         const said = Object.values(texts).map(({ message }) => message)
         assert.deepStrictEqual(
           rows.flatMap(([message]) => quotedIn(message)).toSorted(),
@@ -76,7 +76,7 @@ describe("the page of the migration", () => {
 
     it.effect("has each text's HTTP status and its codes, with theirs", () =>
       Effect.gen(function* () {
-        const rows = yield* tableUnder("What it says when it says no")
+        const rows = yield* tableUnder("Error responses")
         for (const [name, { message, status = 400 }] of Object.entries(texts)) {
           const row = rows.find(([first]) => first === `\`${message}\``)
           const [, shownHttp, second, secondHttp] = row ?? []

@@ -219,7 +219,7 @@ await messaging.close()
     assert.match(lines[1] ?? "", /http\.operatorToken/)
     assert.match(
       lines[2] ?? "",
-      /outside http\.basePath .* such as \/inner\/messaging\/api\/v2\/me/,
+      /outside http\.basePath: .* such as \/inner\/messaging\/api\/v2\/me/,
     )
   })
 

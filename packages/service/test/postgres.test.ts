@@ -308,7 +308,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("on PostgreSQL", 
         failure(opened({ store: { postgres }, dataDirectory })),
       )
       assert.strictEqual(error.code, "cannot_start")
-      assert.match(error.message, /^store\.postgres [^\n]+$/)
+      assert.match(error.message, /^store\.postgres: [^\n]+$/)
       assert.notInclude(error.message, "hush")
     }),
   )

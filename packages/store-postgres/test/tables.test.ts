@@ -5,7 +5,7 @@ import { resolve } from "node:path"
 import { relations } from "../src/database/Schema.ts"
 
 const page = readFileSync(resolve(import.meta.dirname, "../../../docs/operating.md"), "utf8")
-const section = page.split("\n## ").find((one) => one.startsWith("What is kept")) ?? ""
+const section = page.split("\n## ").find((one) => one.startsWith("Retention")) ?? ""
 
 const lines = section
   .split("\n")
