@@ -233,7 +233,7 @@ const setUp = (
     return { tenant, first }
   })
 
-/** The workspace that hears what people write, with an endpoint that is told of it. */
+/** The workspace that hears what people write, with an endpoint for its events. */
 const setUpReceiving = (board: Switchboard | null) =>
   Effect.gen(function* () {
     const platforms = Array.from({ length: receivingNumbers }, () => "whatsapp" as const)

@@ -174,9 +174,12 @@ export {
   reportedReceived,
   unknownPerson,
 } from "./model/Received.ts"
-export type * from "./model/Received.ts"
+export type { Chat, ChatType, Incoming, NewReceived, Person } from "./model/Received.ts"
+export type { ReceivedContent, ReceivedFile, ReceivedJson, ReceivedKind } from "./model/Received.ts"
+export type { ReceivedMessage } from "./model/Received.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
-export type * from "./store/ChatStore.ts"
+export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"
+export type { ReceivedOutcome, StoredConversations } from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,
   Message,
@@ -575,19 +578,9 @@ export type {
 } from "./store/NumberCheckStore.ts"
 
 export type { DeliveryQueue, WebhookStore } from "./store/WebhookStore.ts"
-export type {
-  ClaimedDelivery,
-  DeliveryFilter,
-  DeliveryQuery,
-  DeliveryResult,
-  LoggedDelivery,
-  NewWebhook,
-  Queueing,
-  Recovery,
-  Undelivered,
-  WebhookInsertion,
-  WebhookScope,
-} from "./store/WebhookStore.ts"
+export type { ClaimedDelivery, DeliveryFilter, DeliveryQuery } from "./store/WebhookStore.ts"
+export type { DeliveryResult, LoggedDelivery, NewWebhook, Queueing } from "./store/WebhookStore.ts"
+export type { Recovery, Undelivered, WebhookInsertion, WebhookScope } from "./store/WebhookStore.ts"
 export {
   cappedUntil,
   cutsTurn,
@@ -660,7 +653,11 @@ export {
   runRefusalMessage,
 } from "./model/Reminder.ts"
 export { nextCheckAt } from "./store/CampaignStore.ts"
-export type * from "./store/CampaignStore.ts"
+export type { CampaignFigures, CampaignInsertion, CampaignCheck } from "./store/CampaignStore.ts"
+export type { CampaignMove, CampaignNumber, CampaignScope } from "./store/CampaignStore.ts"
+export type { CampaignStore, CampaignTake, CampaignTaken } from "./store/CampaignStore.ts"
+export type { NextCheck, CountedCampaign, RowFilter, RowPageQuery } from "./store/CampaignStore.ts"
+export type { RowsAppended, RowsToAppend } from "./store/CampaignStore.ts"
 export {
   campaignReference,
   campaignStates,
@@ -843,7 +840,12 @@ export {
   WhatsAppTransport,
   outcomeOnceExpired,
 } from "./store/Transport.ts"
-export type * from "./store/Transport.ts"
+export type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./store/Transport.ts"
+export type { LinkingEvent, LinkingRequest, AfterSecret } from "./store/Transport.ts"
+export type { TelegramLoginPort, TelegramLoginRequest } from "./store/Transport.ts"
+export type { TelegramLoginState, TelegramLoginView, OutgoingMedia } from "./store/Transport.ts"
+export type { OutgoingMessage, PhonesOutcome, SendOutcome, TakeEvent } from "./store/Transport.ts"
+export type { Transport, TransportEvent } from "./store/Transport.ts"
 export { makeSessionAccess, retryUntilStoreAnswers } from "./service/SessionAccess.ts"
 export type { SessionAccess } from "./service/SessionAccess.ts"
 export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"

@@ -501,7 +501,7 @@ export const endInTime = (ending: Promise<void>): Promise<void> => {
 
 /**
  * Stores the state of a box that was never read before the library listens. It would keep its first state in
- * memory until the end of a turn: what was told before a process died in that time would not be told again.
+ * memory until the end of a turn: updates before a process died in that time would not come again.
  */
 const listenFromStoredState = (client: BaseTelegramClient): void => {
   const { storage } = client

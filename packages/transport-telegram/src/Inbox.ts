@@ -1,6 +1,6 @@
 /**
  * What people wrote that is not stored yet. The library counts it as received in memory before it tells of it,
- * and stores that count (the state of the box) at the end of each turn. So what was told is collected at once,
+ * and stores that count (the state of the box) at the end of each turn. So updates are collected at once,
  * and goes into the commit of the state: Telegram tells again what came after the stored state.
  */
 import type { Incoming } from "@messaging-service/core"
@@ -15,10 +15,10 @@ export interface Inbox {
   readonly addUpdate: (update: tl.TypeUpdate, peers: KnownPeers) => void
   /** Collects an answer of messages before the library uses it: a turn that fails may lose a part of it. */
   readonly addDifference: (difference: tl.updates.TypeDifference) => void
-  /** This service sent the message, so that it is no news from another app. */
+  /** This service sent the message, so that it did not come from another app. */
   readonly addOwn: (messageId: number) => void
   readonly isEmpty: () => boolean
-  /** Removes and returns what was collected, in the order in which it was told. */
+  /** Removes and returns what was collected, in the order of arrival. */
   readonly take: () => ReadonlyArray<Incoming>
 }
 

@@ -13,7 +13,7 @@ export interface KnownPeers {
   readonly chats: ReadonlyMap<number, tl.TypeChat>
 }
 
-/** Telegram's notices, login codes among them: whoever reads those can log in to the account. */
+/** Telegram's notices, login codes among them: with those one can log in to the account. */
 const noticeAccounts: ReadonlySet<number> = new Set([333_000, 777_000])
 
 const orNull = (text: string | undefined): string | null =>
@@ -38,7 +38,7 @@ const toPerson = ({ users }: KnownPeers, id: number): Person => {
   }
 }
 
-/** A message's kind with what it has beside its text. */
+/** A message's kind, and what it has in addition to its text. */
 type Body = Pick<Incoming, "kind" | "content" | "file">
 
 const withContent = (kind: Incoming["kind"], content: ReceivedContent | null): Body => ({
@@ -57,7 +57,7 @@ const noFile: ReceivedFile = {
   sha256: null,
 }
 
-/** Null for what is no whole number of bytes or seconds: a commit that its content fails would be tried forever. */
+/** Null unless a whole number of bytes or seconds: a commit that fails by its content would be retried forever. */
 const toCount = (value: number): number | null => {
   const count = Math.round(value)
   return Number.isSafeInteger(count) && count >= 0 ? count : null

@@ -370,7 +370,7 @@ export interface WriteBehind extends KeyStorage {
   /** Collects a change of the box's state for the next save; reads see it at once. */
   readonly setState: (change: KeyChange) => void
   /**
-   * Stores the collected state with what `take` returns, which was told before it, in one commit, and settles
+   * Stores the collected state with what `take` returns, which came before it, in one commit, and settles
    * once that is made. Without any of that the state may be a second late: Telegram tells again what came
    * after the stored one, but never what came before it.
    */
@@ -492,7 +492,7 @@ const makeBoxState = ({ later, writeNow }: Pick<DelayedWrites, "later" | "writeN
   const commit = async (take: () => Promise<ReadonlyArray<Incoming>>) => {
     const changes = [...collected.values()]
     collected.clear()
-    // Taken in the same step: what is told from here on belongs to the next state.
+    // Taken in the same step: what comes from here on belongs to the next state.
     const received = await take()
     if (received.length === 0 && changes.every(mayWait)) {
       for (const { id, type, value } of changes) later(type, id, () => value)

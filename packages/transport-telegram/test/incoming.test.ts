@@ -111,7 +111,7 @@ describe("a message", () => {
     const peerId = { _: "peerChannel", channelId: 80 } as const
     assert.isNull(read({ peerId, post: true }))
     assert.isNull(read({ peerId, fromId: fromAnn }))
-    // A login code: whoever reads it can log in.
+    // A login code: with it one can log in.
     assert.isNull(
       read({ peerId: { _: "peerUser", userId: 777_000 }, message: "Login code: 12345" }),
     )

@@ -243,7 +243,7 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
       yield* Effect.gen(function* () {
         const receiver = yield* aReceiver()
         const { digits } = yield* aPerson()
-        // The state of a box that was never read is stored before anything is told.
+        // The state of a box that was never read is stored before any update.
         const before = yield* statePts(receiver)
         gate.state = "away"
         const written = ["One", "Two", "Three", "Four", "Five"]
@@ -258,7 +258,7 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
         gate.state = "open"
         assert.deepStrictEqual(yield* awaitTexts(receiver, 5), written)
       }).pipe(Effect.provide(aProcess(gate)))
-      // Each state came with all that was told before it.
+      // Each state came with all updates before it.
       const first = gate.commits.find(({ received }) => received.some(({ text }) => text === "One"))
       assert.isTrue(first?.keys.some(({ id }) => id === "updates_pts"))
     }),
@@ -287,7 +287,7 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
     }),
   )
 
-  it.effect("stores what was told before a turn of the library failed", () =>
+  it.effect("stores the updates before a failed turn of the library", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const gate = aGate()

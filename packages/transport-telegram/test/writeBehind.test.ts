@@ -89,7 +89,7 @@ describe("an account's stored state", () => {
     }),
   )
 
-  it.effect("never overtakes what was told before it, whatever else is written", () =>
+  it.effect("never overtakes the updates before it, whatever else is written", () =>
     Effect.gen(function* () {
       const inner = keysInMemory([])
       const blocked = Promise.withResolvers<void>()

@@ -65,11 +65,11 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
   if (mailbox === undefined || id === undefined || mailbox.isOpen) return
   mailbox.isOpen = true
   for (let failures = 0; failures < tries && mailbox.waiting.length > 0;) {
-    const given = mailbox.waiting.slice(0, 1 + chance.below(together))
+    const next = mailbox.waiting.slice(0, 1 + chance.below(together))
     // At times one that is stored comes again, as after a receipt that was lost.
     const again = mailbox.stored.slice(-1 - chance.below(2))
     const repeated = chance.below(4) === 0 ? again : []
-    const incoming = [...repeated, ...given].map(({ written }) => toIncoming(written, stage.now()))
+    const incoming = [...repeated, ...next].map(({ written }) => toIncoming(written, stage.now()))
     const stored = yield* Effect.isSuccess(
       stage.callProcess(
         SessionVault.use((vault) => vault.write(id, null, [], incoming)).pipe(
@@ -78,9 +78,9 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
       ),
     )
     if (stored) {
-      mailbox.waiting.splice(0, given.length)
-      mailbox.stored.push(...given)
-      for (const { call } of given) stage.answered(call, { _tag: "Done" })
+      mailbox.waiting.splice(0, next.length)
+      mailbox.stored.push(...next)
+      for (const { call } of next) stage.answered(call, { _tag: "Done" })
     } else {
       failures++
       yield* Effect.sleep(chance.below(oneOf(chance, [50, 3 * second])))

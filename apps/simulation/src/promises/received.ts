@@ -1,6 +1,6 @@
 /**
  * What people write is stored once, in the order in which the platform told of it, with one event, which reaches
- * the endpoint that asks for it; and a person has one chat, whatever addresses it was told of under.
+ * the endpoint that asks for it; and a person has one chat, whatever addresses the platform named.
  */
 import type { History, Written } from "../History.ts"
 import { getCalls, wasRestored } from "./Promise.ts"
@@ -25,8 +25,8 @@ const countChats = (writes: ReadonlyArray<WriteCall>): number => {
   const chats = [...groups]
   // A person's addresses are known as one once a message, also one in a group, told both.
   for (const [person, own] of Map.groupBy(writes, ({ written }) => written.person)) {
-    const told = own.filter(({ written }) => written.group === null || !written.isEcho)
-    const isOne = told.some(({ written }) => written.by === "both")
+    const named = own.filter(({ written }) => written.group === null || !written.isEcho)
+    const isOne = named.some(({ written }) => written.by === "both")
     const alone = new Set(
       own.flatMap(({ written: { by, group } }) => (group === null ? [isOne ? "" : by] : [])),
     )
@@ -52,18 +52,18 @@ export const received: JudgedPromise = {
     const { received: stored } = history.final
     const violations: Array<string> = []
     const writes = getWrites(history)
-    const told = Map.groupBy(getTold(history), ({ id }) => id)
+    const calls = Map.groupBy(getTold(history), ({ id }) => id)
     for (const [number, own] of Map.groupBy(writes, (write) => write.number)) {
-      const kept = stored.messages.filter((message) => message.number === number)
-      const texts = kept.map(({ text }) => text)
+      const rows = stored.messages.filter((message) => message.number === number)
+      const texts = rows.map(({ text }) => text)
       const expected = own.map(({ written }) => written.text)
       if (texts.join() !== expected.join()) {
         violations.push(`number ${number} stored ${texts.join()} of ${expected.join()}`)
       }
       // A store that went back in time skips sequences, as it does ids.
       const isContiguous = !wasRestored(history)
-      kept.forEach(({ sequence, text }, index) => {
-        const before = kept[index - 1]?.sequence ?? 0
+      rows.forEach(({ sequence, text }, index) => {
+        const before = rows[index - 1]?.sequence ?? 0
         const isNext = isContiguous ? sequence === before + 1 : sequence > before
         if (!isNext) violations.push(`${text} has the sequence ${sequence} behind ${before}`)
       })
@@ -79,11 +79,11 @@ export const received: JudgedPromise = {
       if (events.map((event) => event.type).join() !== type) {
         violations.push(`${text} has the events ${events.map((event) => event.type).join()}`)
       }
-      const calls = told.get(id) ?? []
-      if (!calls.some(({ heard }) => heard)) violations.push(`${type} of ${text} never arrived`)
-      const ids = new Set(calls.map(({ eventId }) => eventId))
+      const own = calls.get(id) ?? []
+      if (!own.some(({ heard }) => heard)) violations.push(`${type} of ${text} never arrived`)
+      const ids = new Set(own.map(({ eventId }) => eventId))
       if (ids.size > 1) violations.push(`${text} was told of under ${ids.size} ids`)
-      if (calls.some((call) => call.text !== text || call.type !== type)) {
+      if (own.some((call) => call.text !== text || call.type !== type)) {
         violations.push(`${text} was told of as another message`)
       }
     }

@@ -1,6 +1,6 @@
 /**
  * What people write to a number, as a transport tells of it and as the store keeps it: messages, whom they
- * are from, and in which chat (contract: Conversations, Records). Pure.
+ * are from, and in which chat (contract: Received messages and chats). Pure.
  */
 import type { ServiceEvent } from "./Event.ts"
 import { eventId } from "./Ids.ts"
@@ -164,8 +164,8 @@ const fitContent = (content: ReceivedContent): ReceivedContent => {
   return fitted(content) as ReceivedContent
 }
 
-/** What is kept of it: texts are cut to the contract's bounds, a cut one says so in `content.truncated`. */
-export const keptIncoming = (incoming: Incoming): Incoming => {
+/** What is kept of it: long texts are cut, and `content.truncated` says so. */
+const keptIncoming = (incoming: Incoming): Incoming => {
   const { content, file, group, person, quote } = incoming
   const text = fit(incoming.text, maximumTextLength)
   const isCut = text.length < incoming.text.toWellFormed().replaceAll("\u0000", "").length
@@ -209,7 +209,7 @@ export const isKept = (
 
 /**
  * What tells it from every other message of its number, one text for each address under which its author is
- * known: one that is there already makes it a repeat (contract: Guarantees, Once). `person` as it is known by
+ * known: one that is there already makes it a repeat (contract: Received messages and chats). `person` as it is known by
  * now; of what the owner wrote the chat alone tells it apart.
  */
 export const receivedMarks = (
@@ -277,7 +277,7 @@ export const numberAsPerson = ({ phone }: Pick<SendingNumber, "phone">): Person 
   phone: phone === null ? null : `+${phone}`,
 })
 
-// The public JSON of a received message (contract: Records), in events and in answers.
+// The public JSON of a received message (contract: Received messages and chats), in events and in answers.
 
 const personJson = ({ userId, ...person }: Person) => ({
   phone: person.phone,

@@ -48,7 +48,7 @@ const counting = () => {
 
 /** Housekeeping's calls every ten minutes. */
 const isHousekeeping = (operation: string) =>
-  /^(system\.(?:retainedWorkspaces|erase)|messages\.(?:forgetVoidClaims|earlyTicks)|webhooks\.forget|figures\.|system\.forget|reminders\.forget|campaigns\.forget|numberChecks\.forget|browserSessions\.forget|media\.)/.test(
+  /^(system\.(?:retainedWorkspaces|erase)|messages\.(?:forgetVoidClaims|earlyTicks)|webhooks\.forget|figures\.|system\.forget|reminders\.forget|campaigns\.forget|chats\.eraseReceived|numberChecks\.forget|browserSessions\.forget|media\.)/.test(
     operation,
   )
 

@@ -1,4 +1,4 @@
-/** What people write, and the chats that it is in (contract: Conversations, Paths). */
+/** What people write, and the chats that it is in (contract: Received messages and chats). */
 import {
   Chats,
   ChatsQuery,

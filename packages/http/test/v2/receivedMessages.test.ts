@@ -45,7 +45,7 @@ const get = <A = Received>(token: string, path: string) =>
 const list = (token: string, query = "", path = received) =>
   Effect.map(get<PageBody<Received>>(token, `${path}${query}`), ({ data }) => data)
 
-const codeOf = (token: string, path: string, method = "GET") =>
+const getCode = (token: string, path: string, method = "GET") =>
   Effect.map(ask({ method, path, token }), (answer) => errorBody(answer).code)
 
 layer(layerWithWayOut())("received messages", (it) => {
@@ -64,10 +64,11 @@ layer(layerWithWayOut())("received messages", (it) => {
         ["message.received", "message.echo"],
       )
       for (const { data, type } of events) {
-        const told = (data as unknown as { readonly received_message: Received }).received_message
-        const answer = yield* ask({ path: `${received}/${told.id}`, token: key })
-        assert.strictEqual(JSON.stringify(answer.body), JSON.stringify(told))
-        assert.strictEqual(told["from_me"], type === "message.echo")
+        const announced = (data as unknown as { readonly received_message: Received })
+          .received_message
+        const answer = yield* ask({ path: `${received}/${announced.id}`, token: key })
+        assert.strictEqual(JSON.stringify(answer.body), JSON.stringify(announced))
+        assert.strictEqual(announced["from_me"], type === "message.echo")
       }
       assert.deepInclude(first, {
         sequence: 1,
@@ -116,7 +117,7 @@ layer(layerWithWayOut())("received messages", (it) => {
       assert.deepStrictEqual(page.data, [three, two])
       assert.deepStrictEqual(yield* list(key, `?limit=2&cursor=${page.next_cursor}`), [one])
       assert.strictEqual(
-        yield* codeOf(key, `${received}?limit=2&kind=poll&cursor=${page.next_cursor}`),
+        yield* getCode(key, `${received}?limit=2&kind=poll&cursor=${page.next_cursor}`),
         "invalid_cursor",
       )
       const latest = yield* list(key, "", chats)
@@ -156,16 +157,16 @@ layer(layerWithWayOut())("received messages", (it) => {
       const { number, token: key } = yield* aListener()
       const first = yield* write(number)
       const second = yield* write(number)
-      const gone = yield* ask({ method: "DELETE", path: `${received}/${first.id}`, token: key })
-      assert.deepStrictEqual(expectBody(gone, 200), { id: first.id, deleted: true })
+      const erased = yield* ask({ method: "DELETE", path: `${received}/${first.id}`, token: key })
+      assert.deepStrictEqual(expectBody(erased, 200), { id: first.id, deleted: true })
       assert.strictEqual(
-        yield* codeOf(key, `${received}/${first.id}`),
+        yield* getCode(key, `${received}/${first.id}`),
         "received_message_not_found",
       )
       const chat = `${chats}/${(second["chat"] as Created).id}`
       expectBody(yield* ask({ method: "DELETE", path: chat, token: key }), 200)
-      assert.strictEqual(yield* codeOf(key, chat), "chat_not_found")
-      assert.strictEqual(yield* codeOf(key, chat, "DELETE"), "chat_not_found")
+      assert.strictEqual(yield* getCode(key, chat), "chat_not_found")
+      assert.strictEqual(yield* getCode(key, chat, "DELETE"), "chat_not_found")
       assert.deepStrictEqual(yield* list(key), [])
       assert.strictEqual((yield* write(number))["sequence"], 3)
     }),
@@ -177,9 +178,9 @@ layer(layerWithWayOut())("received messages", (it) => {
       yield* turnOn(workspace)
       const { id } = yield* write(number)
       const { key } = yield* aKey(workspace, { scopes: ["messages:read", "chats:read"] })
-      assert.strictEqual(yield* codeOf(token, received), "missing_scope")
+      assert.strictEqual(yield* getCode(token, received), "missing_scope")
       assert.lengthOf(yield* list(key), 1)
-      assert.strictEqual(yield* codeOf(key, `${received}/${id}`, "DELETE"), "missing_scope")
+      assert.strictEqual(yield* getCode(key, `${received}/${id}`, "DELETE"), "missing_scope")
       const events = { ...hook, events: ["message.sent", "message.echo"] }
       const refused = errorBody(yield* create(token, events))
       assert.strictEqual(refused.code, "missing_scope")
@@ -194,15 +195,15 @@ layer(layerWithWayOut())("received messages", (it) => {
       const other = yield* aNumber(workspace, { phone: "+15550007777" })
       const { key } = yield* aKey(workspace, { number_ids: [other.id] })
       const hidden = yield* write(number)
-      const shown = yield* write(other)
-      assert.deepStrictEqual(yield* list(key), [shown])
+      const listed = yield* write(other)
+      assert.deepStrictEqual(yield* list(key), [listed])
       assert.deepStrictEqual(yield* list(key, `?number=${number.id}&after=0`), [])
       assert.strictEqual(
-        yield* codeOf(key, `${received}/${hidden.id}`),
+        yield* getCode(key, `${received}/${hidden.id}`),
         "received_message_not_found",
       )
       const chat = (hidden["chat"] as Created).id
-      assert.strictEqual(yield* codeOf(key, `${chats}/${chat}`, "DELETE"), "chat_not_found")
+      assert.strictEqual(yield* getCode(key, `${chats}/${chat}`, "DELETE"), "chat_not_found")
       assert.lengthOf(yield* list(key, "", chats), 1)
     }),
   )
@@ -216,8 +217,8 @@ layer(layerWithWayOut())("received messages", (it) => {
         assert.deepInclude(errorBody(answer), { code: "not_found" }, path)
         assert.property(answer.headers, "ratelimit-remaining")
       }
-      assert.strictEqual(yield* codeOf(token, received, "POST"), "method_not_allowed")
-      assert.strictEqual(yield* codeOf("wrong", received), "invalid_api_key")
+      assert.strictEqual(yield* getCode(token, received, "POST"), "method_not_allowed")
+      assert.strictEqual(yield* getCode("wrong", received), "invalid_api_key")
       const operated = yield* operate({ path: inWorkspace(workspace, "chats") })
       assert.strictEqual(errorBody(operated).code, "conversations_not_enabled")
       const refused = yield* tryWrite(number, { from: ada, text: "Hello" })
@@ -233,9 +234,9 @@ layer(layerWithWayOut())("received messages", (it) => {
       assert.deepStrictEqual(expectBody(yield* operate({ path }), 200), message)
       const [chat] = yield* list(key, "", chats)
       const member = [["acting-role", "member"]] as const
-      const shown = yield* operate({ path: inWorkspace(workspace, "chats"), headers: member })
+      const listed = yield* operate({ path: inWorkspace(workspace, "chats"), headers: member })
       assert.deepStrictEqual(
-        expectBody<PageBody<Received>>(shown, 200).data,
+        expectBody<PageBody<Received>>(listed, 200).data,
         chat === undefined ? [] : [chat],
       )
       const refused = yield* operate({ method: "DELETE", path, headers: member })
@@ -284,8 +285,8 @@ layer(layerWithWayOut())("received messages, while no workspace has them", (it) 
       const { token } = yield* aSender()
       for (const key of [token, "wrong"]) {
         for (const method of ["GET", "POST"]) {
-          assert.strictEqual(yield* codeOf(key, received, method), "not_found")
-          assert.strictEqual(yield* codeOf(key, `${chats}/1`, method), "not_found")
+          assert.strictEqual(yield* getCode(key, received, method), "not_found")
+          assert.strictEqual(yield* getCode(key, `${chats}/1`, method), "not_found")
         }
       }
     }),
