@@ -361,7 +361,16 @@ export const ofMessages: Methods<"messages"> = {
       ]
     },
   },
-  expired: { weight: 3, kind: "message", input: (c) => [c.now, c.whole().limit] },
+  expired: {
+    weight: 3,
+    kind: "message",
+    input: (c) => [c.now, c.whole().limit],
+    // Of those that expire at the same moment either may come first.
+    compared: (messages) => [
+      messages.map(({ expiresAt }) => expiresAt),
+      messages.toSorted((a, b) => a.id - b.id),
+    ],
+  },
   dueTest: { kind: "message", input: (c) => [c.now, c.limit(), c.one([100, 1])] },
   // They have no order.
   orphaned: {
