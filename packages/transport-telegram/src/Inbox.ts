@@ -1,7 +1,7 @@
 /**
  * What people wrote that is not stored yet. The library counts it as received in memory before it tells of it,
  * and stores that count (the state of the box) at the end of each turn. So updates are collected at once,
- * and goes into the commit of the state: Telegram tells again what came after the stored state.
+ * and go into the commit of the state: Telegram tells again what came after the stored state.
  */
 import type { Incoming } from "@messaging-service/core"
 import type { tl } from "@mtcute/node"
