@@ -21,10 +21,10 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
 }
 
 const ofWebhook = (event: WebhookEvent): string => {
-  const { data } = event
-  if (!("message" in data)) return `${event.type} ${event.id}: ${JSON.stringify(data)}`
-  const about = `message ${data.message.id} is ${data.message.status}`
-  return `${event.type} ${event.id}: ${about}`
+  const { data, id, type } = event
+  if (type === "ping") return `${type} ${id}: webhook ${data.webhook_id} works`
+  if (!("message" in data)) return `${type} ${id}: ${JSON.stringify(data)}`
+  return `${type} ${id}: message ${data.message.id} is ${data.message.status}`
 }
 
 const ofCallback = (report: CallbackReport): string =>

@@ -161,7 +161,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
           const { ended } = yield* processes.start(programs.worker, { ...settings, ...wrong })
           const { code, stderr, stdout } = yield* ended
           assert.deepStrictEqual({ code, stdout }, { code: 1, stdout: "" })
-          assert.match(stderr, new RegExp(`^${variable} [^\\n]+\\n$`))
+          assert.match(stderr, new RegExp(`^${variable}:? [^\\n]+\\n$`))
         }
       }),
     )
@@ -220,7 +220,7 @@ layer(EmbeddedPostgres.layer())("when PostgreSQL goes away", (it) => {
       }
       const { code, stderr } = yield* inVain.ended
       assert.strictEqual(code, 1)
-      assert.match(stderr, /^DATABASE_URL [^\n]+\n$/)
+      assert.match(stderr, /^DATABASE_URL: [^\n]+\n$/)
     }),
   )
 })
