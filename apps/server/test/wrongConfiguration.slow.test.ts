@@ -61,7 +61,11 @@ describe.concurrent("a server with a wrong configuration", () => {
       for (const [setting, value, message] of [
         ["WORKER", "sometimes", /^WORKER must be /],
         ["PORT", new URL(first.url).port, /^PORT \d+ is in use /],
-        ["DATABASE_URL", "postgres://me:hush@127.0.0.1:1/messages", /^DATABASE_URL: .*ECONNREFUSED/],
+        [
+          "DATABASE_URL",
+          "postgres://me:hush@127.0.0.1:1/messages",
+          /^DATABASE_URL: .*ECONNREFUSED/,
+        ],
       ] as const) {
         const line = yield* inVain({
           ...(yield* forgetful),
@@ -86,7 +90,7 @@ describe.concurrent("a server with a wrong configuration", () => {
       }
       for (const each of [program, worker]) {
         const line = yield* inVain(settings, each)
-        assert.match(line, /"level":"fatal","message":"DATABASE_URL .*ECONNREFUSED/)
+        assert.match(line, /"level":"fatal","message":"DATABASE_URL: .*ECONNREFUSED/)
       }
     }),
   )

@@ -15,6 +15,7 @@ const sources: Readonly<Record<Page, readonly [title: string, files: ReadonlyArr
   numbers: ["Numbers, checks and media", ["api/numbers.ts"]],
   reminders: ["Reminders", ["api/reminders.ts"]],
   campaigns: ["Campaigns", ["api/campaigns.ts"]],
+  chats: ["Received messages and chats", ["api/chats.ts"]],
   webhooks: ["Webhooks", ["api/webhooks.ts"]],
   operator: ["Workspaces and what operators do", ["api/operator.ts"]],
   options: ["Options of open", ["api/options.ts"]],

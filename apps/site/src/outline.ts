@@ -56,6 +56,7 @@ export const referencePages = [
   "numbers",
   "reminders",
   "campaigns",
+  "chats",
   "webhooks",
   "operator",
   "options",

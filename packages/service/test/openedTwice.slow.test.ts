@@ -16,7 +16,7 @@ it.live(
         const first = await open({ store: { embedded } })
         const { code, field, message } = await failure(open({ store: { embedded } }))
         assert.deepStrictEqual([code, field], ["cannot_start", "store.embedded"])
-        assert.match(message, /by the call at \S*openedTwice\.slow\.test\.ts:\d+:\d+: use what/)
+        assert.match(message, /\(opened at \S*openedTwice\.slow\.test\.ts:\d+:\d+\): reuse/)
         await first.close()
         const again = await open({ store: { embedded } })
         await again.close()
