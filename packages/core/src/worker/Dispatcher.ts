@@ -5,8 +5,7 @@
  * test keys.
  */
 import type { NumberStore } from "../store/NumberStore.ts"
-import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
-import type { Scope } from "effect"
+import { Clock, Context, Data, Effect, Layer, Option, Scope, Stream } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { makeTick } from "../service/makeTick.ts"
 import { endMessage } from "../model/MessageChange.ts"
@@ -709,7 +708,8 @@ const makeTestTicks = Effect.gen(function* makeTestTicks() {
   const { chats, messages } = yield* Store
   const applyTick = yield* makeTick
   const ids = yield* Ids
-  const scope = yield* Effect.scope
+  // Callers that run a single round have none.
+  const scope = Option.getOrNull(yield* Effect.serviceOption(Scope.Scope))
   /** A process that ends within that second leaves the message without an answer. */
   const answerLater = Effect.fnUntraced(function* answerLater(message: Message) {
     yield* Effect.sleep(testAnswerMillis)
@@ -722,7 +722,8 @@ const makeTestTicks = Effect.gen(function* makeTestTicks() {
     for (const one of due) {
       const moved = yield* applyTick(one.numberId, one.transportId, one.tick)
       if (moved === null || testAnswer(moved, 0) === null) continue
-      yield* Effect.forkIn(Effect.ignoreCause(answerLater(moved)), scope)
+      const answering = Effect.ignoreCause(answerLater(moved))
+      yield* scope === null ? Effect.forkDetach(answering) : Effect.forkIn(answering, scope)
     }
     return due.length
   })
