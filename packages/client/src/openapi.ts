@@ -1855,6 +1855,7 @@ export interface components {
         readonly ConnectNumber: ConnectNumber;
         readonly Connection: Connection;
         readonly Contact: Contact;
+        readonly ConversationSettings: ConversationSettings;
         readonly Conversations: Conversations;
         readonly ConversationsOff: ConversationsOff;
         /** @description Exactly one of `phone` and `username`. */
@@ -5485,7 +5486,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Conversations"];
+                    readonly "application/json": components["schemas"]["ConversationSettings"];
                 };
             };
         };
@@ -6310,6 +6311,21 @@ export interface Contact {
      * @example 2030-01-31T07:00:00Z
      */
     readonly created_at: string;
+}
+export interface ConversationSettings {
+    readonly groups: boolean;
+    readonly retention_days: number;
+    /** @enum {string} */
+    readonly media: "on_arrival" | "on_demand" | "off";
+    readonly max_file_bytes: number;
+    readonly max_storage_bytes: number;
+    readonly hold_new_chats: boolean;
+    /**
+     * Format: date-time
+     * @description When they were turned on.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly since: string;
 }
 export interface Conversations {
     readonly groups: boolean;

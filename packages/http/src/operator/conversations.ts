@@ -12,7 +12,7 @@ import { json, jsonBody, Time } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
-const ConversationsJson = Schema.Struct({
+const SettingsJson = Schema.Struct({
   groups: Schema.Boolean,
   retentionDays: Schema.Int,
   media: Schema.Literals(receivedMediaModes),
@@ -20,6 +20,10 @@ const ConversationsJson = Schema.Struct({
   maxStorageBytes: Schema.Int,
   holdNewChats: Schema.Boolean,
   since: described(Time, "When they were turned on."),
+}).annotate({ identifier: "ConversationSettings" })
+
+const ConversationsJson = Schema.Struct({
+  ...SettingsJson.fields,
   stored: described(
     Schema.Struct({
       messages: Schema.Int,
@@ -42,7 +46,7 @@ const OffJson = Schema.Struct({ deleted: Schema.Literal(true) }).annotate({
   identifier: "ConversationsOff",
 })
 
-const example = {
+const settingsExample = {
   groups: false,
   retention_days: 30,
   media: "on_arrival",
@@ -50,8 +54,8 @@ const example = {
   max_storage_bytes: 5_368_709_120,
   hold_new_chats: false,
   since: "2030-01-31T07:00:00Z",
-  stored: { messages: 0, bytes: 0, oldest_at: null },
 }
+const example = { ...settingsExample, stored: { messages: 0, bytes: 0, oldest_at: null } }
 
 const route = operatorRoute("Conversations")
 const path = `${workspacePath}/conversations` as const
@@ -65,10 +69,10 @@ export const conversationRoutes: ReadonlyArray<OperatorRoute> = [
       "Keys and webhook endpoints of the workspace may then name more scopes and event types. Replaces all settings.",
     request: json<SetConversations>()(ConversationBody, { groups: true }),
     success: "The settings.",
-    answer: jsonBody(ConversationsJson, example),
+    answer: jsonBody(SettingsJson, settingsExample),
     handler: Effect.fnUntraced(function* setConversations({ id, request, role }) {
       const conversations = yield* Conversations
-      return shownConversations(yield* conversations.put(role, id("id"), request))
+      return yield* conversations.put(role, id("id"), request)
     }),
   }),
   route(`GET ${path}`, {
