@@ -320,7 +320,7 @@ const backUp = (cluster: Cluster) =>
     Effect.gen(function* backup() {
       const { copies, data, root } = cluster
       const to = join(root, `backup_${yield* Ref.getAndUpdate(copies, (n) => n + 1)}`)
-      yield* query("select pg_backup_start('test', true)")
+      yield* query("select pg_backup_start('test', true)::text")
       // Files that vanish during the copy are not part of the backup.
       yield* shell(
         'mkdir -m 700 "$2"; cp -R "$1/." "$2" || true; rm -f "$2/postmaster.pid"',
