@@ -5,7 +5,8 @@ import { Effect } from "effect"
 import { toName } from "./History.ts"
 import type { FinalCampaign } from "./History.ts"
 
-const everything = 1_000_000_000
+/** More than any page of a seed has. */
+export const everything = 1_000_000_000
 
 const everyRow = { statuses: null, code: null, phone: null }
 

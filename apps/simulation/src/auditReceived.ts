@@ -1,10 +1,9 @@
 /** What the store has of people's messages at the end of a seed. */
 import { Store } from "@messaging-service/core"
 import { Effect } from "effect"
+import { everything } from "./auditCampaigns.ts"
 import type { Tenant } from "./features/Feature.ts"
 import type { FinalState } from "./History.ts"
-
-const everything = 1_000_000_000
 
 export const noneReceived: FinalState["received"] = { messages: [], chats: [] }
 

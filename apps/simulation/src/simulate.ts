@@ -27,7 +27,7 @@ import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { TestControls } from "@messaging-service/store-memory"
 import { Cause, Context, Effect, Exit, Layer, Random, Result, Scope } from "effect"
-import { auditCampaigns } from "./auditCampaigns.ts"
+import { auditCampaigns, everything } from "./auditCampaigns.ts"
 import { auditReceived, noneReceived } from "./auditReceived.ts"
 import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
@@ -946,8 +946,6 @@ class Simulation {
     }
   }
 }
-
-const everything = 1_000_000_000
 
 /** Of an aborted run. */
 const nothing: FinalState = {

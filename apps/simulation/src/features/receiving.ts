@@ -2,7 +2,7 @@
  * People who write to numbers: the platform keeps each message until a process has stored it, gives it again
  * until then, in order, and at times once more afterwards. In calm it gives all that it still has.
  */
-import { SessionVault } from "@messaging-service/core"
+import { SessionVault, unknownPerson } from "@messaging-service/core"
 import type { Incoming, Person } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -34,11 +34,9 @@ const together = 3
 /** Tries before the platform waits for the number's next message. */
 const tries = 4
 
-const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
-
 /** Of a person by index, under the addresses with which the platform names it this time. */
 const addressed = (person: number, by: Written["by"]): Person => ({
-  ...nobody,
+  ...unknownPerson,
   phone: by === "lid" ? null : `+1555040000${person}`,
   lid: by === "phone" ? null : `88000${person}`,
 })

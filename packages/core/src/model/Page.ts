@@ -147,6 +147,12 @@ export const queryId = (description: string) =>
       : refusedFor("must be an id, a whole number from 1"),
   )
 
+/** True or false, given in a query. */
+export const queryBoolean = (description: string) =>
+  decoded(textFor(description, { type: "boolean" }), (text: string) =>
+    text === "true" || text === "false" ? text === "true" : refusedFor("must be true or false"),
+  )
+
 export const pageFields = {
   limit: Schema.optionalKey(LimitInput),
   cursor: Schema.optionalKey(

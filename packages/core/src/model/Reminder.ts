@@ -28,18 +28,9 @@ import type { SendRequest } from "./SendRequest.ts"
 import { RecipientInput, recipientKey } from "./Recipient.ts"
 import type { RequestedRecipient } from "./Recipient.ts"
 import type { IdempotencyClaim } from "./Idempotency.ts"
-import {
-  decoded,
-  described,
-  inputDecoder,
-  integerBetween,
-  isBlank,
-  nameUpTo,
-  parsed,
-  refusedFor,
-} from "./Input.ts"
+import { described, inputDecoder, integerBetween, isBlank, nameUpTo, parsed } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
-import { pageFields, queryDecoder, textFor } from "./Page.ts"
+import { pageFields, queryBoolean, queryDecoder } from "./Page.ts"
 import type { ListPage, PageOf, PageQuery } from "./Page.ts"
 import type { Mode, Plan, Workspace } from "./Workspace.ts"
 import { latestRunIn, nextRunAfter, parseCron, parseTimeZone } from "./Cron.ts"
@@ -505,16 +496,9 @@ export const reminderRequestParser = (rule: OutboundRule) => {
   return { limited: parser(true), unlimited: parser(false) }
 }
 
-const ActiveText = textFor("Only running or only paused ones.", { type: "boolean" })
-
-const ActiveInput = decoded(ActiveText, (text: string) => {
-  if (text === "true") return true
-  return text === "false" ? false : refusedFor("must be true or false")
-})
-
 /** The query parameters of GET /reminders. */
 export const ReminderQuery = Schema.Struct({
-  active: Schema.optionalKey(ActiveInput),
+  active: Schema.optionalKey(queryBoolean("Only running or only paused ones.")),
   ...pageFields,
 })
 

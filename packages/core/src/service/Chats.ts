@@ -8,6 +8,7 @@ import {
   defaultLimit,
   makeCursors,
   pageFields,
+  queryBoolean,
   queryDecoder,
   queryId,
   textFor,
@@ -16,7 +17,7 @@ import type { CursorPage, ListPage } from "../model/Page.ts"
 import { receivedKinds } from "../model/Received.ts"
 import type { Chat, ReceivedKind, ReceivedMessage } from "../model/Received.ts"
 import { parsePhone, phoneDescribed } from "../model/Recipient.ts"
-import { refuse } from "../model/Refusal.ts"
+import { findOrRefuse, refuse } from "../model/Refusal.ts"
 import type { Failure } from "../model/Refusal.ts"
 import { boundMillis } from "../model/Time.ts"
 import type { Moment } from "../model/Time.ts"
@@ -66,12 +67,6 @@ export interface ListReceived extends ListPage {
   readonly after?: number | undefined
 }
 
-const UnreadInput = decoded(
-  textFor("Whether it has messages of others that are not marked as read.", { type: "boolean" }),
-  (text: string) =>
-    text === "true" || text === "false" ? text === "true" : refusedFor("must be true or false"),
-)
-
 /** The query of GET /chats. */
 export const ChatsQuery = Schema.Struct({
   number: Schema.optionalKey(queryId("Id of the number.")),
@@ -81,7 +76,9 @@ export const ChatsQuery = Schema.Struct({
       description: "The person's phone, E.164 with a leading +; write + as %2B.",
     }),
   ),
-  unread: Schema.optionalKey(UnreadInput),
+  unread: Schema.optionalKey(
+    queryBoolean("Whether it has messages of others that are not marked as read."),
+  ),
   ...pageFields,
 })
 
@@ -121,16 +118,13 @@ interface Reading {
   readonly cursors: Effect.Success<typeof makeCursors>
 }
 
-/** What a list's cursor is bound to of the caller. */
-const getBinding = ({ mode, numberIds, workspaceId }: Authorized) =>
-  [workspaceId, mode, numberIds] as const
-
 const listReceived = Effect.fnUntraced(function* listReceived(
   { chats, cursors }: Reading,
   caller: Authorized,
   query: ListReceived,
 ) {
   const scope = toScope(caller)
+  const { mode, restriction, workspaceId } = scope
   const request = yield* Effect.fromResult(decodeReceived(query))
   const numberId = (request.number as NumberId | undefined) ?? null
   const kind = request.kind ?? null
@@ -150,7 +144,7 @@ const listReceived = Effect.fnUntraced(function* listReceived(
   }
   const { chatId, since, until } = filter
   yield* refuseFuture(since, yield* Clock.currentTimeMillis, "since")
-  const binding = ["received", ...getBinding(caller), numberId, chatId, kind, since, until]
+  const binding = ["received", workspaceId, mode, restriction, numberId, chatId, kind, since, until]
   return yield* cursors.page(request, binding, (page) => chats.listReceived(scope, filter, page))
 })
 
@@ -159,6 +153,8 @@ const listChats = Effect.fnUntraced(function* listChats(
   caller: Authorized,
   query: ListChats,
 ) {
+  const scope = toScope(caller)
+  const { mode, restriction, workspaceId } = scope
   const request = yield* Effect.fromResult(decodeChats(query))
   const filter: ChatFilter = {
     numberId: (request.number as NumberId | undefined) ?? null,
@@ -168,14 +164,14 @@ const listChats = Effect.fnUntraced(function* listChats(
   const { numberId, phone, unread } = filter
   const binding = [
     "chats",
-    ...getBinding(caller),
+    workspaceId,
+    mode,
+    restriction,
     numberId,
     phone,
     unread === null ? null : `${unread}`,
   ]
-  return yield* cursors.page(request, binding, (page) =>
-    chats.listChats(toScope(caller), filter, page),
-  )
+  return yield* cursors.page(request, binding, (page) => chats.listChats(scope, filter, page))
 })
 
 export class Chats extends Context.Service<
@@ -233,8 +229,9 @@ const make = Effect.gen(function* makeChats() {
     }),
     getReceived: Effect.fn("Chats.getReceived")(function* (input, id) {
       const scope = toScope(yield* authorize(input, "getReceivedMessage"))
-      const found = id === undefined ? null : yield* chats.getReceived(scope, id)
-      return found ?? (yield* noMessage)
+      return yield* findOrRefuse("received_message_not_found", id, (known) =>
+        chats.getReceived(scope, known),
+      )
     }),
     deleteReceived: Effect.fn("Chats.deleteReceived")(function* (input, id) {
       const scope = toScope(yield* authorize(input, "deleteReceivedMessage"))

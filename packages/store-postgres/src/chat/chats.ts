@@ -20,7 +20,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { beyondIds, idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { receiveIn } from "./receive.ts"
+import { receiveIn, toPerson } from "./receive.ts"
 
 const getSettings = statement("conversation.get")
 const putSettings = statement("put_conversations")
@@ -53,16 +53,6 @@ const toConversations = (row: Row<"conversation.get">) => ({
   since: row.since.getTime(),
   // Files are not fetched yet.
   stored: { messages: Number(row.stored), bytes: 0, oldestAt: millis(row.oldest_at) },
-})
-
-type Known = Pick<Row<"received.get">, "phone" | "lid" | "user_id" | "username" | "name">
-
-const toPerson = (row: Known) => ({
-  phone: row.phone,
-  lid: row.lid,
-  userId: row.user_id,
-  username: row.username,
-  name: row.name,
 })
 
 const toReceived = (row: Row<"received.get">): ReceivedMessage => {

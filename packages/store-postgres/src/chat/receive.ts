@@ -6,6 +6,7 @@ import type {
   MessageId,
   NewReceived,
   NumberId,
+  Person,
   Platform,
   ReceivedMessage,
   ReceivedMessageId,
@@ -23,6 +24,16 @@ const receiveMessages = statement("receive_messages")
 const announceReceived = statement("announce_received")
 
 type ReceivedRow = Row<"receive_messages">
+
+type KnownPerson = Pick<ReceivedRow, "phone" | "lid" | "user_id" | "username" | "name">
+
+export const toPerson = (row: KnownPerson): Person => ({
+  phone: row.phone,
+  lid: row.lid,
+  userId: row.user_id,
+  username: row.username,
+  name: row.name,
+})
 
 const toJson = (value: object | null): string | null =>
   value === null ? null : JSON.stringify(value)
@@ -76,15 +87,7 @@ const toStored = (
       name: row.chat_name,
     },
     fromMe,
-    from: fromMe
-      ? numberAsPerson(number)
-      : {
-          phone: row.phone,
-          lid: row.lid,
-          userId: row.user_id,
-          username: row.username,
-          name: row.name,
-        },
+    from: fromMe ? numberAsPerson(number) : toPerson(row),
     kind,
     text,
     content,
