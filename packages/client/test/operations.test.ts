@@ -28,7 +28,7 @@ interface Scene {
   >
   /** An endpoint with an event that failed to be delivered. */
   readonly webhook: { readonly id: number; readonly event: string }
-  /** What somebody wrote, and the client of a key that may read it; conversations are on from then. */
+  /** A received message, and the client of a key that may read it; conversations are on from then. */
   readonly received: () => Promise<{
     readonly client: MessagingClient
     readonly message: ReceivedMessage

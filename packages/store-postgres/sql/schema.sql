@@ -602,7 +602,7 @@ create table outbox (
   type text not null,
   mode text not null,
   body text not null,
-  -- Of what somebody wrote: it goes with that message.
+  -- Of a received message: the event is erased with it.
   received_message_id bigint
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves redelivery. Event ids begin with their time, so the ranges of pages have ids of their own as long as

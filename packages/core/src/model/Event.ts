@@ -63,7 +63,7 @@ export interface ServiceEvent {
   readonly mode: Mode
   /** Null for the event of a number or of a received message. */
   readonly messageId: MessageId | null
-  /** Of what somebody wrote: it goes with that message. */
+  /** Of a received message: the event is erased with it. */
   readonly receivedMessageId?: ReceivedMessageId
   readonly createdAt: number
   /** The envelope's bytes, identical in every attempt (contract: Events). */

@@ -56,7 +56,7 @@ export const unknownPerson: Person = {
   name: null,
 }
 
-/** By what people are told apart, in the order in which it is looked up. A username may pass to another person. */
+/** The addresses that identify a person, in the order of look-up. A username may pass to another person. */
 export const personAddresses = ["phone", "lid", "userId"] as const satisfies ReadonlyArray<
   keyof Person
 >
@@ -101,7 +101,7 @@ export interface ReceivedFile {
   readonly sha256: string | null
 }
 
-/** A message that somebody wrote to a number, or its owner on the phone, as its transport tells of it. */
+/** A message that a person wrote to a number, or its owner on the phone, as the transport reports it. */
 export interface Incoming {
   /** The platform's id, by which a repeat is recognised. */
   readonly remoteId: string

@@ -129,7 +129,7 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
   "number.disconnected": "Number disconnected",
   "number.paused": "Number paused",
   "number.resumed": "Number resumed",
-  "message.received": "Somebody wrote",
+  "message.received": "Received",
   "message.echo": "Written on the phone",
 }
 

@@ -124,7 +124,7 @@ export interface NumberEvent {
   readonly since: Date
 }
 
-/** A stored event of what somebody wrote, while conversations are on. */
+/** A stored event of a received message, while conversations are on. */
 export interface ReceivedEvent {
   /** `evt_` and 24 characters; webhooks carry the same id. */
   readonly id: string

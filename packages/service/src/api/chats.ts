@@ -1,7 +1,7 @@
 /** What people write to numbers, and the chats that it is in. */
 import type { HasId, Listing, Moment, PageOptions, Platform } from "./common.ts"
 
-/** What somebody is known by; each is null when unknown. */
+/** The known addresses of a person; each is null when unknown. */
 export interface Person {
   /** `+` and digits. */
   readonly phone: string | null
@@ -63,7 +63,7 @@ export type ReceivedContent =
     }
   | Record<never, never>
 
-/** What somebody wrote to a number, or its owner on the phone. */
+/** A message that a person wrote to a number, or its owner on the phone. */
 export interface ReceivedMessage {
   /** Unique in the store. */
   readonly id: number
