@@ -165,18 +165,15 @@ export {
   isKept,
   mergedPerson,
   newReceived,
-  numberAsPerson,
   personAddresses,
-  receivedEvent,
-  receivedJson,
   receivedKinds,
   receivedMarks,
-  reportedReceived,
   unknownPerson,
-} from "./model/Received.ts"
-export type { Chat, ChatType, Incoming, NewReceived, Person } from "./model/Received.ts"
-export type { ReceivedContent, ReceivedFile, ReceivedJson, ReceivedKind } from "./model/Received.ts"
-export type { ReceivedMessage } from "./model/Received.ts"
+} from "./model/Incoming.ts"
+export type { Incoming, NewReceived, Person } from "./model/Incoming.ts"
+export type { ReceivedContent, ReceivedFile, ReceivedKind } from "./model/Incoming.ts"
+export { numberAsPerson, receivedEvent, receivedJson, reportedReceived } from "./model/Received.ts"
+export type { Chat, ChatType, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"
 export type { ReceivedOutcome, StoredConversations } from "./store/ChatStore.ts"

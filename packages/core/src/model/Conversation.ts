@@ -6,8 +6,8 @@ import { Schema } from "effect"
 import { described, inputDecoder, integerBetween } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
 import type { Message, Tick } from "./Message.ts"
-import { unknownPerson } from "./Received.ts"
-import type { Incoming } from "./Received.ts"
+import { unknownPerson } from "./Incoming.ts"
+import type { Incoming } from "./Incoming.ts"
 import { toTarget } from "./Recipient.ts"
 
 export const receivedMediaModes = ["on_arrival", "on_demand", "off"] as const

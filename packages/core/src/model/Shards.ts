@@ -5,7 +5,7 @@
 import type { Brand, Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
 import type { NumberId, NumberEventIds } from "./Ids.ts"
-import type { NewReceived } from "./Received.ts"
+import type { NewReceived } from "./Incoming.ts"
 import type { ConnectionReason, NumberStatus, PauseReason, Platform } from "./SendingNumber.ts"
 
 /** Enough that ten workers differ by a few numbers in a hundred. */

@@ -14,8 +14,9 @@ import {
   textFor,
 } from "../model/Page.ts"
 import type { CursorPage, ListPage } from "../model/Page.ts"
-import { receivedKinds } from "../model/Received.ts"
-import type { Chat, ReceivedKind, ReceivedMessage } from "../model/Received.ts"
+import { receivedKinds } from "../model/Incoming.ts"
+import type { ReceivedKind } from "../model/Incoming.ts"
+import type { Chat, ReceivedMessage } from "../model/Received.ts"
 import { parsePhone, phoneDescribed } from "../model/Recipient.ts"
 import { findOrRefuse, refuse } from "../model/Refusal.ts"
 import type { Failure } from "../model/Refusal.ts"

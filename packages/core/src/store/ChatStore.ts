@@ -4,13 +4,8 @@ import type { CallerScope } from "../model/Auth.ts"
 import type { ConversationSettings, ReceivedStorage } from "../model/Conversation.ts"
 import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
 import type { PageOf, PageQuery } from "../model/Page.ts"
-import type {
-  Chat,
-  Incoming,
-  NewReceived,
-  ReceivedKind,
-  ReceivedMessage,
-} from "../model/Received.ts"
+import type { Incoming, NewReceived, ReceivedKind } from "../model/Incoming.ts"
+import type { Chat, ReceivedMessage } from "../model/Received.ts"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 
 /** Settings with what is kept under them. */

@@ -54,7 +54,7 @@ import type {
   UnfinishedAttempt,
 } from "../model/Lane.ts"
 import { testAnswer, testAnswerMillis } from "../model/Conversation.ts"
-import { newReceived } from "../model/Received.ts"
+import { newReceived } from "../model/Incoming.ts"
 import { toTarget } from "../model/Recipient.ts"
 import { isOwned } from "../model/Shards.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
