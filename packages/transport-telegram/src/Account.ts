@@ -484,7 +484,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     const { releaseSlot, proxy } = yield* connecting.ready
     // The last writes come after the number was released and before another worker has it.
     const mayFinish = () => ownership.finishes(numberId)
-    const access = makeSessionAccess(mayFinish)
+    const access = makeSessionAccess(mayFinish, vault.takeReceived(numberId))
     yield* Effect.addFinalizer(() => Effect.sync(access.letGo))
     const keyStorage = writeBehind(vaultKeyStorage(vault, numberId, run, access, connecting.wrote))
     yield* Effect.addFinalizer(() => Effect.promise(() => keyStorage.end(mayFinish())))
@@ -495,7 +495,12 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     const inbox = makeInbox(credentials.userId)
     const storage = makeStorage(neverFailing(keyStorage), {
       set: keyStorage.setState,
-      save: () => keyStorage.save(() => takeReceived(inbox, sent)),
+      save: () =>
+        keyStorage.save(async () => {
+          const received = await takeReceived(inbox, sent)
+          for (const _ of received) await run(access.takeReceived)
+          return received
+        }),
     })
     const client = yield* makeClient(settings, {
       application,

@@ -212,6 +212,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
       qrMillis: null,
       sentMessage: (id) => sentMessage(numberId, id),
       isReceived: device.isReceived,
+      takeReceived: device.takeReceived,
       proxy,
       retryRequests: before.retryRequests,
     })

@@ -207,6 +207,8 @@ interface ConnectionOptions {
   readonly holdsBack?: boolean
   /** Default: nothing is. */
   readonly isReceived?: IsReceived
+  /** Waits for the turn of a message that came. Default: it is its turn. */
+  readonly takeReceived?: () => Promise<void>
   /** The proxy's URL; null without one. */
   readonly proxy: string | null
   /** Unanswered retry requests from earlier connections. */
@@ -414,6 +416,7 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
     void socket.end(new Error("the library failed")).catch(() => undefined)
   })
   const arrivals = makeArrivals({
+    takeTurn: options.takeReceived ?? (() => Promise.resolve()),
     isOpen: () => socket.ws.isOpen,
     pause: () => callInner(socket, "pause"),
     resume: () => callInner(socket, "resume"),

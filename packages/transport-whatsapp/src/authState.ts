@@ -165,6 +165,8 @@ interface KeptDevice {
   readonly auth: AuthenticationState
   readonly saveCredentials: () => Promise<void>
   readonly isReceived: IsReceived
+  /** See `SessionAccess`. */
+  readonly takeReceived: () => Promise<void>
   /** Stops all later writes, whatever the library still does. */
   readonly letGo: () => void
 }
@@ -179,7 +181,7 @@ export const openDevice = (
   Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
     if (text === null) return null
     const creds = fromText(text)
-    const access = makeSessionAccess(isOwned)
+    const access = makeSessionAccess(isOwned, vault.takeReceived(numberId))
     // Reads retry: the library takes a failed read for a missing key, and then skips a device or
     // refuses the whole message.
     const latest = latestKeys((type, ids) =>
@@ -209,6 +211,7 @@ export const openDevice = (
       },
       saveCredentials: () => write(true, []),
       isReceived: (incoming) => aloud(() => run(access.read(vault.isReceived(numberId, incoming)))),
+      takeReceived: () => run(access.takeReceived),
       letGo: access.letGo,
     }
   })

@@ -114,6 +114,8 @@ const maxWaiting = 1000
 const maxWaitingBytes = 8 * 1024 * 1024
 
 interface Reading {
+  /** Waits for a message's turn. */
+  readonly takeTurn: () => Promise<void>
   readonly isOpen: () => boolean
   readonly pause: () => void
   readonly resume: () => void
@@ -141,7 +143,7 @@ export const makeTurns = () => {
 }
 
 /** Hands messages to the library in the order of their arrival, each once the one before is handled. */
-export const makeArrivals = ({ isOpen, pause, resume }: Reading) => {
+export const makeArrivals = ({ isOpen, pause, resume, takeTurn }: Reading) => {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>()
   const inTurn = makeTurns()
   let waiting = 0
@@ -168,6 +170,7 @@ export const makeArrivals = ({ isOpen, pause, resume }: Reading) => {
     count(1, size)
     try {
       await inTurn(async () => {
+        await takeTurn()
         // What a lost connection left comes again.
         if (!isOpen()) return
         await hear(asLive(stanza))

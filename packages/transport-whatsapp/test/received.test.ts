@@ -469,10 +469,11 @@ describe("arrivals", () => {
     content: [{ tag: "enc", attrs: {}, content: new Uint8Array(size) }],
   })
 
-  const anArrival = () => {
+  const anArrival = (takeTurn = () => Promise.resolve()) => {
     const log: Array<string> = []
     let isOpen = true
     const arrivals = makeArrivals({
+      takeTurn,
       isOpen: () => isOpen,
       pause: () => void log.push("pause"),
       resume: () => void log.push("resume"),
@@ -497,6 +498,24 @@ describe("arrivals", () => {
     for (const { resolve } of commits) resolve()
     await Promise.all(handled)
     assert.deepStrictEqual(log, ["pause", "resume"])
+  })
+
+  plainIt("wait for their turn, and are not heard once the connection has ended", async () => {
+    const turns = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const left = [...turns]
+    const { arrived, end } = anArrival(() => left.shift()?.promise ?? Promise.resolve())
+    let heard = 0
+    const hear = () => Promise.resolve(void heard++)
+    const all = [arrived(aStanza(1), hear), arrived(aStanza(1), hear)]
+    await Promise.resolve()
+    assert.strictEqual(heard, 0)
+    turns[0]?.resolve()
+    await all[0]
+    assert.strictEqual(heard, 1)
+    end()
+    turns[1]?.resolve()
+    await all[1]
+    assert.strictEqual(heard, 1)
   })
 
   plainIt("are heard one after the other, whatever becomes of the one before", async () => {

@@ -2,7 +2,7 @@
  * A transport's reads and writes of its numbers' sessions. They retry until the store answers:
  * connections to the remote must not end, or run without their data, because the store was away.
  */
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Latch } from "effect"
 import { StoreUnavailable } from "../model/Refusal.ts"
 import { sleep } from "../model/Time.ts"
 import { rootMessage, throttled } from "./logThrottled.ts"
@@ -43,6 +43,11 @@ export interface SessionAccess {
    * only, also after a defect. A write that `letGo` prevents never returns.
    */
   commit<E>(work: Effect.Effect<void, E>): Effect.Effect<void>
+  /**
+   * Before each message that the remote told is handled, one after the other: it returns when it is the
+   * message's turn. `letGo` ends the wait.
+   */
+  readonly takeReceived: Effect.Effect<void>
   /** Stops all writes, whatever the library still does. */
   readonly letGo: () => void
 }
@@ -59,9 +64,14 @@ const logDefects = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
 
 /**
  * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
+ * `takeReceived`: see `SessionVault`.
  */
-export const makeSessionAccess = (isOwned: () => boolean): SessionAccess => {
+export const makeSessionAccess = (
+  isOwned: () => boolean,
+  takeReceived: Effect.Effect<void>,
+): SessionAccess => {
   let isHeld = true
+  const released = Latch.makeUnsafe(false)
   const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void> => {
     const again = Effect.andThen(
       sleep(againMillis),
@@ -78,8 +88,10 @@ export const makeSessionAccess = (isOwned: () => boolean): SessionAccess => {
     write: (work) => Effect.suspend(() => (isHeld ? write(work) : Effect.void)),
     commit: (work) =>
       Effect.suspend(() => (isHeld ? write(Effect.sandbox(logDefects(work))) : Effect.never)),
+    takeReceived: Effect.raceFirst(takeReceived, released.await),
     letGo: () => {
       isHeld = false
+      released.openUnsafe()
     },
   }
 }

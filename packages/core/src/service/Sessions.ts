@@ -23,6 +23,7 @@ import type { NumberId } from "../model/Ids.ts"
 import { Secrets } from "../model/Secrets.ts"
 import type { CannotOpen } from "../model/Secrets.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
+import { makeReceivingPace } from "./ReceivingPace.ts"
 import type {
   SessionStore,
   Fence,
@@ -42,6 +43,8 @@ interface Vault {
   readonly secrets: Secrets["Service"]
   readonly ownership: NumberOwnership["Service"]
   readonly ids: Ids["Service"]
+  /** One for each live number. */
+  readonly paces: Map<NumberId, Effect.Effect<void>>
   /** One for each live number. */
   readonly semaphores: Map<NumberId, Semaphore.Semaphore>
 }
@@ -122,6 +125,8 @@ export class SessionVault extends Context.Service<
       type: string,
       ids: ReadonlyArray<string>,
     ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable | CannotOpen>
+    /** Waits until the number may receive one more message; see `makeReceivingPace`. */
+    takeReceived(numberId: NumberId): Effect.Effect<void>
     /** `received`: what people wrote, stored in the commit of the keys that opened it, once. */
     write(
       numberId: NumberId,
@@ -162,6 +167,7 @@ export class SessionVault extends Context.Service<
         secrets,
         ownership,
         ids: yield* Ids,
+        paces: new Map(),
         semaphores: new Map(),
       }
       return SessionVault.of({
@@ -181,6 +187,12 @@ export class SessionVault extends Context.Service<
           }
           return opened
         }),
+        takeReceived: (numberId) =>
+          Effect.suspend(() => {
+            const pace = vault.paces.get(numberId) ?? makeReceivingPace()
+            vault.paces.set(numberId, pace)
+            return pace
+          }),
         write: (numberId, credentials, keys, received = []) =>
           sequentially(vault, numberId, (fence, now) =>
             store.write(

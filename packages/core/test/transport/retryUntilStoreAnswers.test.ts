@@ -51,7 +51,7 @@ it.effect("asks a store until it answers, even that a number moved or a value do
 it.effect("a write that another worker's ownership prevents never continues", () =>
   Effect.gen(function* () {
     let isOwned = true
-    const access = makeSessionAccess(() => isOwned)
+    const access = makeSessionAccess(() => isOwned, Effect.void)
     const refused = yield* Effect.forkChild(access.write(moved))
     isOwned = false
     const store = answersAfter(0)
@@ -65,7 +65,7 @@ it.effect("a write that another worker's ownership prevents never continues", ()
 it.effect("a write that waits out a doubt happens once, when the worker is sure again", () =>
   Effect.gen(function* () {
     let isOwned = false
-    const access = makeSessionAccess(() => isOwned)
+    const access = makeSessionAccess(() => isOwned, Effect.void)
     const store = answersAfter(0)
     const write = Effect.suspend(() => (isOwned ? store.work : moved))
     const early = yield* Effect.forkChild(access.write(write))
@@ -87,7 +87,7 @@ it.effect("a write that waits out a doubt happens once, when the worker is sure 
 it.effect("reads and writes that meet an absent store in doubt go on once both are over", () =>
   Effect.gen(function* () {
     let isOwned = true
-    const access = makeSessionAccess(() => isOwned)
+    const access = makeSessionAccess(() => isOwned, Effect.void)
     const [stored, written] = [answersAfter(2), answersAfter(2)]
     const reading = yield* Effect.forkChild(access.read(stored.work))
     const writing = yield* Effect.forkChild(access.write(written.work))
@@ -105,7 +105,7 @@ it.effect("reads and writes that meet an absent store in doubt go on once both a
 it.effect("a write that waited in doubt is dropped when the connection ends", () =>
   Effect.gen(function* () {
     let isOwned = false
-    const access = makeSessionAccess(() => isOwned)
+    const access = makeSessionAccess(() => isOwned, Effect.void)
     const store = answersAfter(0)
     const waiting = yield* Effect.forkChild(access.write(store.work))
     yield* TestClock.adjust("1 second")
@@ -119,7 +119,7 @@ it.effect("a write that waited in doubt is dropped when the connection ends", ()
 
 it.effect("nothing is written once the connection is over, and nothing waits for it", () =>
   Effect.gen(function* () {
-    const access = makeSessionAccess(() => true)
+    const access = makeSessionAccess(() => true, Effect.void)
     const unavailable = answersAfter(Infinity)
     const reading = yield* Effect.forkChild(Effect.exit(access.read(unavailable.work)))
     yield* TestClock.adjust("1 minute")
@@ -135,7 +135,7 @@ it.effect("nothing is written once the connection is over, and nothing waits for
 
 it.effect("a commit returns once it is made, after failures and defects too", () =>
   Effect.gen(function* () {
-    const access = makeSessionAccess(() => true)
+    const access = makeSessionAccess(() => true, Effect.void)
     let tries = 0
     const work = Effect.suspend(() => {
       tries++
@@ -154,7 +154,7 @@ it.effect("a commit returns once it is made, after failures and defects too", ()
 
 it.effect("a commit that the end of the connection prevents never returns", () =>
   Effect.gen(function* () {
-    const access = makeSessionAccess(() => true)
+    const access = makeSessionAccess(() => true, Effect.void)
     const unavailable = answersAfter(Infinity)
     const early = yield* Effect.forkChild(access.commit(unavailable.work))
     yield* TestClock.adjust("1 second")
