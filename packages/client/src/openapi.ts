@@ -1942,6 +1942,8 @@ export interface components {
         readonly SelectHeld: SelectHeld;
         readonly SendBatch: SendBatch;
         readonly SendMessage: SendMessage;
+        /** @description Exactly one of the keys. */
+        readonly SendRecipient: SendRecipient;
         readonly SendWorkspaceBatch: SendWorkspaceBatch;
         readonly SendWorkspaceMessage: SendWorkspaceMessage;
         /** @description Messages leave only then. */
@@ -6941,6 +6943,12 @@ export interface Message {
     } | null;
 }
 export type MessageRecipient = {
+    /** @description The chat that the command named. */
+    readonly chat_id: number;
+    readonly phone?: string;
+    readonly group?: string;
+    readonly username?: string;
+} | {
     readonly phone: string;
     /** @description The saved contact with that phone; null without one. */
     readonly contact_id: number | null;
@@ -7626,7 +7634,7 @@ export type SelectHeld = {
     readonly filter?: components["schemas"]["HeldFilter"];
 } & (unknown | unknown);
 export interface SendBatch {
-    readonly to: readonly components["schemas"]["Recipient"][];
+    readonly to: readonly components["schemas"]["SendRecipient"][];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -7644,7 +7652,7 @@ export interface SendBatch {
     readonly expires_at?: string | null;
 }
 export interface SendMessage {
-    readonly to: components["schemas"]["Recipient"];
+    readonly to: components["schemas"]["SendRecipient"];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -7661,8 +7669,27 @@ export interface SendMessage {
      */
     readonly expires_at?: string | null;
 }
+/** @description Exactly one of the keys. */
+export interface SendRecipient {
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Exact name of a WhatsApp group of the sending number; looked up when the message is sent. */
+    readonly group?: string;
+    /** @description Id of a saved contact. */
+    readonly contact_id?: number;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id.
+     * @example @example
+     */
+    readonly username?: string;
+    /** @description Id of a chat of the sending number. Unknown while conversations are off. */
+    readonly chat_id?: number;
+}
 export interface SendWorkspaceBatch {
-    readonly to: readonly components["schemas"]["Recipient"][];
+    readonly to: readonly components["schemas"]["SendRecipient"][];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -7682,7 +7709,7 @@ export interface SendWorkspaceBatch {
     readonly reference?: string | null;
 }
 export interface SendWorkspaceMessage {
-    readonly to: components["schemas"]["Recipient"];
+    readonly to: components["schemas"]["SendRecipient"];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */

@@ -626,7 +626,15 @@ export {
   recipientName,
 } from "./model/Recipient.ts"
 export type { ContactStore, InsertedContact } from "./model/Recipient.ts"
-export type { Contact, Phone, Recipient, RequestedRecipient, Target } from "./model/Recipient.ts"
+export type {
+  ChatAddress,
+  Contact,
+  Phone,
+  Recipient,
+  RequestedRecipient,
+} from "./model/Recipient.ts"
+export type { SendRecipient, Target } from "./model/Recipient.ts"
+export type { AnsweredChat, ReplyTo } from "./model/Answer.ts"
 export { ContactBody, Contacts } from "./service/Contacts.ts"
 export type { CreateContact } from "./service/Contacts.ts"
 

@@ -83,6 +83,9 @@ const unreachable = (
       return Effect.succeed(groupProblem(to.group, behaviour.groups))
     case "username":
     case "user_id":
+    // It has written to the phone.
+    case "lid":
+    case "group_id":
       return Effect.undefined
   }
 }
@@ -241,6 +244,10 @@ const shownRecipient = (to: Target): string => {
       return `@${to.username}`
     case "user_id":
       return `tg:${to.userId}`
+    case "lid":
+      return `lid:${to.lid}`
+    case "group_id":
+      return to.groupId
   }
 }
 

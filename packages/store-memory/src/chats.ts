@@ -13,6 +13,8 @@ import {
   unknownPerson,
 } from "@messaging-service/core"
 import type {
+  AcceptanceQuery,
+  AnsweredChat,
   CallerScope,
   Chat,
   ChatId,
@@ -143,6 +145,13 @@ const findChat = (
 
 /** As read: with what is known of the person by now. */
 const toChat = ({ chat, person }: ChatRow): Chat => ({ ...chat, ...person?.known })
+
+/** As acceptance decides on it. */
+const toAnswered = (row: ChatRow): AnsweredChat => {
+  const { id, lid, mergedInto, name, numberId, phone, type, userId, username } = toChat(row)
+  const person = { phone, lid, userId, username, name }
+  return { ...person, id, current: mergedInto ?? id, numberId, type, groupId: row.group }
+}
 
 // Messages
 
@@ -297,6 +306,20 @@ const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null 
 /** The chat that goes on. */
 const current = (tables: Tables, row: ChatRow): ChatRow =>
   row.chat.mergedInto === null ? row : (tables.chats.get(row.chat.mergedInto) ?? row)
+
+/** Those of the query, in its order. */
+export const answeredChats = (
+  tables: Tables,
+  { chatIds, mode, workspaceId }: AcceptanceQuery,
+): ReadonlyMap<ChatId, AnsweredChat> => {
+  const scope = { workspaceId, mode, restriction: null }
+  return new Map(
+    chatIds.flatMap((id) => {
+      const row = chatIn(tables, scope, id)
+      return row === null ? [] : [[id, toAnswered(row)]]
+    }),
+  )
+}
 
 type ReadSteps = Pick<
   Steps<ChatStore>,

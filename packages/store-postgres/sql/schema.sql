@@ -519,7 +519,13 @@ create table messages (
   early_tick text,
   -- The campaign and the row that it was made of.
   campaign_id bigint,
-  campaign_row integer
+  campaign_row integer,
+  -- The chat that the request named, and how the platform knows it where no phone or username does (core's ChatAddress).
+  to_chat_id bigint,
+  to_address text,
+  -- The message that it answers: a received one, or one that was sent.
+  reply_received_id bigint,
+  reply_message_id bigint
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
 create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';

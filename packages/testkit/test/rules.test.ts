@@ -192,6 +192,7 @@ it.effect("every function of the core that the memory store runs is in the table
 
 /** Functions of `rules.sql` that say no rule of the core: how things are shown, and parts of rules. */
 const noRules = new Set([
+  "answered_chat",
   "callback_lane",
   "campaign_looks",
   "counted_after",
@@ -223,8 +224,8 @@ const noRules = new Set([
   "next_reminders",
   "next_test_messages",
   "pause_end",
-  "people_at",
   "pending_rows",
+  "people_at",
   "planned_time",
   "reading_test_phones",
   "received_mark",

@@ -47,7 +47,7 @@ const findMillis = 5000
 /** How many of a person's messages may follow the latest one to that person. */
 const maxAnswers = 100
 
-const toHistory = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest => ({
+const toHistory = (peer: Peer["peer"]): tl.messages.RawGetHistoryRequest => ({
   _: "messages.getHistory",
   peer,
   offsetId: 0,
@@ -58,6 +58,8 @@ const toHistory = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest 
   minId: 0,
   hash: Long.ZERO,
 })
+
+type Peer = Extract<Resolved, { readonly peer: unknown }>
 
 /** The latest outgoing message. */
 const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
@@ -110,7 +112,7 @@ const request = Effect.fnUntraced(function* request(
  */
 const findSent = (
   { client, hasRead, questions, sent }: OpenAccount,
-  peer: tl.RawInputPeerUser,
+  { peer, peerId }: Peer,
   transportId: TransportId,
 ) =>
   Effect.gen(function* () {
@@ -128,17 +130,18 @@ const findSent = (
           .pipe(Effect.map((history) => ("messages" in history ? history.messages : []))),
       )
     const [dialog] = dialogs
-    if (dialog?._ === "dialog") hasRead(peer.userId, dialog.readOutboxMaxId)
-    if (messageId !== null) sent.add(peer.userId, messageId, transportId)
+    if (dialog?._ === "dialog") hasRead(peerId, dialog.readOutboxMaxId)
+    if (messageId !== null) sent.add(peerId, messageId, transportId)
   }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
 const deliver = Effect.fnUntraced(function* deliver(
   account: OpenAccount,
   message: OutgoingMessage,
-  { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
+  to: Peer,
   created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
 ) {
   const { client, inbox, ownChanges, questions, sent } = account
+  const { peer, peerId } = to
   const answer = yield* questions
     .request((abortSignal) =>
       created._ === "messages.sendMessage"
@@ -151,7 +154,7 @@ const deliver = Effect.fnUntraced(function* deliver(
       ),
     )
   if (answer === null) {
-    yield* findSent(account, peer, message.transportId)
+    yield* findSent(account, to, message.transportId)
     return accepted
   }
   const messageId = messageIdIn(answer)

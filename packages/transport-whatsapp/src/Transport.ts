@@ -101,6 +101,10 @@ const resolve = (session: OpenSession, to: Target): Effect.Effect<Resolved, Brok
           ? { outcome: groupProblem(found.length) }
           : { address }
       })
+    case "lid":
+      return Effect.succeed({ address: `${to.lid}@lid` })
+    case "group_id":
+      return Effect.succeed({ address: to.groupId })
     case "username":
     case "user_id":
       return Effect.succeed({

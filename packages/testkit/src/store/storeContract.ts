@@ -65,6 +65,7 @@ import { storms } from "./contract/storms.ts"
 import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { conversations } from "./contract/conversations.ts"
+import { answers } from "./contract/answers.ts"
 import { receiving } from "./contract/receiving.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
@@ -105,6 +106,7 @@ const topics = {
   ticks,
   conversations,
   receiving,
+  answers,
   timelines,
   lists,
   choices,
