@@ -107,6 +107,12 @@ export const pagerLabels = {
   older: "Older",
 }
 
+export const filterLabels = {
+  search: "Search",
+  mode: "Mode",
+  modes: { live: "Live messages", test: "Test messages" },
+}
+
 export const secretLabels = {
   once: "Copy it now. It is not shown again.",
 }
