@@ -159,8 +159,8 @@ export type {
   SetConversations,
 } from "./model/Conversation.ts"
 export { Conversations } from "./service/Conversations.ts"
-export { Chats, ChatsQuery, ReceivedQuery } from "./service/Chats.ts"
-export type { ListChats, ListReceived } from "./service/Chats.ts"
+export { Chats, ChatsQuery, ReadBody, ReceivedQuery } from "./service/Chats.ts"
+export type { ListChats, ListReceived, MarkRead, ReadChat } from "./service/Chats.ts"
 export {
   isKept,
   mergedPerson,
@@ -176,7 +176,8 @@ export { numberAsPerson, receivedEvent, receivedJson, reportedReceived } from ".
 export type { Chat, ChatType, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"
-export type { ReceivedOutcome, StoredConversations } from "./store/ChatStore.ts"
+export type { DueReadMark, MarkedRead, ReceivedOutcome } from "./store/ChatStore.ts"
+export type { StoredConversations, SettledReadMark } from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,
   Message,
@@ -846,6 +847,7 @@ export {
   outcomeOnceExpired,
 } from "./store/Transport.ts"
 export type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./store/Transport.ts"
+export type { ReadMark, ReadMarkOutcome } from "./store/Transport.ts"
 export type { LinkingEvent, LinkingRequest, AfterSecret } from "./store/Transport.ts"
 export type { TelegramLoginPort, TelegramLoginRequest } from "./store/Transport.ts"
 export type { TelegramLoginState, TelegramLoginView, OutgoingMedia } from "./store/Transport.ts"

@@ -37,6 +37,8 @@ import type {
   Phone,
   PhoneBehaviour,
   PhonesOutcome,
+  ReadMark,
+  ReadMarkOutcome,
   SendingNumber,
   SendOutcome,
   SentMedia,
@@ -185,9 +187,16 @@ export const layerTransport: Layer.Layer<
         ),
     )
 
+    const markRead = Effect.fn("SimulatedTransport.markRead")(
+      ({ numberId }: ReadMark): Effect.Effect<ReadMarkOutcome> =>
+        // The emulator shows what the store then notes of it.
+        whenAnswering(numberId, () => Effect.succeed({ _tag: "Marked" as const })),
+    )
+
     const transport: Transport = {
       dropsCopies: true,
       send,
+      markRead,
       // The emulator controls make ticks, scans and log-outs, and report them to the core.
       listen: () => Effect.never,
     }

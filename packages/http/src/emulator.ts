@@ -27,7 +27,17 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import { jsonBody, IdJson, json, optionalJson, pageJson, pageBody, query, Time } from "./Entry.ts"
+import {
+  jsonBody,
+  IdJson,
+  json,
+  listOf,
+  optionalJson,
+  pageJson,
+  pageBody,
+  query,
+  Time,
+} from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
 import { ReceivedMessageJson } from "./v2/chats.ts"
 import { MessageJson, shownMessage } from "./v2/messages.ts"
@@ -84,6 +94,10 @@ const ClockJson = Schema.Struct({ now: Time }).annotate({ identifier: "Clock" })
 const RegisteredJson = Schema.Struct({
   phones: Schema.NullOr(Schema.Array(Schema.String)),
 }).annotate({ identifier: "Registered" })
+
+const ReadMarkJson = Schema.Struct({ chatId: IdJson, upTo: IdJson, at: Time }).annotate({
+  identifier: "ReadMark",
+})
 
 const sent = {
   id: 1,
@@ -232,6 +246,20 @@ const emulatorRoutes = [
       const { isNew, message } = yield* emulator.write(id("number_id"), request)
       incoming.isDoneAlready = !isNew
       return receivedJson(message)
+    }),
+  }),
+  route(`GET ${simulatorPath}/numbers/{number_id}/read-marks`, {
+    ofConversations: true,
+    id: "listReadMarks",
+    right: "operator",
+    summary: "List what was marked as read on a phone",
+    about: "How far each chat was, the latest mark first.",
+    success: "The marks.",
+    answer: listOf(ReadMarkJson, { chat_id: 9, up_to: 71, at: "2030-01-31T07:00:02Z" }),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* listReadMarks({ id }) {
+      const emulator = yield* Emulator
+      return { data: yield* emulator.readMarks(id("number_id")) }
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

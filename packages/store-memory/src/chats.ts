@@ -31,6 +31,7 @@ import type {
 import { Effect } from "effect"
 import { newestFirst, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { countUnread, further, mergeMarks, readMarkSteps } from "./readMarks.ts"
 import { announce } from "./serviceStores.ts"
 import { findLane, findWorkspace, transportKey } from "./tables.ts"
 import type { ChatRow, Lane, PersonRow, ReceivedRow, Tables, WorkspaceRow } from "./tables.ts"
@@ -56,10 +57,11 @@ const addressesMeet = (one: Person, other: Person): boolean =>
   personAddresses.some((name) => one[name] !== null && one[name] === other[name])
 
 /** The chat goes on in the other one. */
-const mergeChat = (from: ChatRow, into: ChatRow): void => {
+const mergeChat = (tables: Tables, from: ChatRow, into: ChatRow): void => {
   const owner = into.lane.workspace
   const [a, b] = [into.chat, from.chat]
   for (const row of owner.received) if (row.chat === from) row.chat = into
+  mergeMarks(tables, from, into)
   for (const other of owner.chats) {
     if (other === from || other.chat.mergedInto === from.chat.id) {
       other.chat = { ...other.chat, mergedInto: into.chat.id, unread: 0 }
@@ -70,14 +72,15 @@ const mergeChat = (from: ChatRow, into: ChatRow): void => {
     activity: Math.max(a.activity, b.activity),
     lastReceivedAt: Math.max(a.lastReceivedAt ?? 0, b.lastReceivedAt ?? 0) || null,
     lastSentAt: Math.max(a.lastSentAt ?? 0, b.lastSentAt ?? 0) || null,
-    unread: a.unread + b.unread,
+    readUpTo: further(a.readUpTo, b.readUpTo),
   }
+  into.chat = { ...into.chat, unread: countUnread(into) }
 }
 
-const isOpen = ({ chat, removed }: ChatRow): boolean => !removed && chat.mergedInto === null
+export const isOpen = ({ chat, removed }: ChatRow): boolean => !removed && chat.mergedInto === null
 
 /** Both are one person: of its chats the older one goes on. */
-const mergePerson = (lane: Lane, from: PersonRow, into: PersonRow): void => {
+const mergePerson = (tables: Tables, lane: Lane, from: PersonRow, into: PersonRow): void => {
   const owner = lane.workspace
   into.known = mergedPerson(from.known, into.known)
   lane.people.delete(from)
@@ -87,11 +90,11 @@ const mergePerson = (lane: Lane, from: PersonRow, into: PersonRow): void => {
     const [first, ...others] = owner.chats.filter(
       (chat) => chat.person === into && chat.mode === mode && isOpen(chat),
     )
-    if (first !== undefined) for (const other of others) mergeChat(other, first)
+    if (first !== undefined) for (const other of others) mergeChat(tables, other, first)
   }
 }
 
-const findPerson = (lane: Lane, told: Person): PersonRow => {
+const findPerson = (tables: Tables, lane: Lane, told: Person): PersonRow => {
   const matches = [...lane.people].filter(({ known }) => addressesMeet(known, told))
   const [first, ...others] = matches
   if (first === undefined) {
@@ -99,7 +102,7 @@ const findPerson = (lane: Lane, told: Person): PersonRow => {
     lane.people.add(row)
     return row
   }
-  for (const other of others) mergePerson(lane, other, first)
+  for (const other of others) mergePerson(tables, lane, other, first)
   first.known = mergedPerson(first.known, told)
   return first
 }
@@ -138,6 +141,8 @@ const findChat = (
     person: group === null ? person : null,
     group: group?.remoteId ?? null,
     removed: false,
+    marked: { upTo: null, at: null },
+    markDue: null,
   }))
   owner.chats.push(row)
   return row
@@ -197,7 +202,7 @@ const store = (
 ): ReceivedOutcome => {
   const owner = lane.workspace
   const { content, file, fromMe, group, kind, mode, quote, remoteId, sentAt, text } = incoming
-  const person = incoming.person && findPerson(lane, incoming.person)
+  const person = incoming.person && findPerson(tables, lane, incoming.person)
   const marks = receivedMarks(incoming, person?.known ?? null)
   const before = marks
     .map((mark) => lane.receivedMarks.get(mark))
@@ -230,7 +235,8 @@ const store = (
     unread: chat.chat.unread + (fromMe ? 0 : 1),
   }
   const author = fromMe ? null : person
-  const unannounced = { message, lane, chat, author, remoteId, eventPosition: 0 }
+  const address = incoming.address ?? null
+  const unannounced = { message, lane, chat, author, remoteId, address, eventPosition: 0 }
   const event = receivedEvent(eventId, toReceived(unannounced))
   const row: ReceivedRow = { ...unannounced, eventPosition: announce(tables, event) }
   fanOut(tables, owner, event)
@@ -258,7 +264,7 @@ export const receive = (
 // Reading
 
 /** What was received before conversations were turned on again is erased soon. */
-const isReadable = ({ chat, lane, message }: ReceivedRow): boolean => {
+export const isReadable = ({ chat, lane, message }: ReceivedRow): boolean => {
   const { conversations } = lane.workspace
   return (
     conversations !== null &&
@@ -298,13 +304,13 @@ const isReadableChat = ({ chat, lane, removed }: ChatRow): boolean => {
   )
 }
 
-const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
+export const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
   const row = tables.chats.get(id)
   return row !== undefined && isReadableChat(row) && isIn(scope, row.lane, row.mode) ? row : null
 }
 
 /** The chat that goes on. */
-const current = (tables: Tables, row: ChatRow): ChatRow =>
+export const current = (tables: Tables, row: ChatRow): ChatRow =>
   row.chat.mergedInto === null ? row : (tables.chats.get(row.chat.mergedInto) ?? row)
 
 /** Those of the query, in its order. */
@@ -406,7 +412,9 @@ const eraseRow = (tables: Tables, row: ReceivedRow, now: number): void => {
   const isLower = (one: ReceivedRow): boolean => one.message.sequence < sequence
   removeFrom(lane.received, turningPoint(lane.received, isLower), row)
   tables.received.delete(id)
-  if (!message.fromMe) chat.chat = { ...chat.chat, unread: Math.max(0, chat.chat.unread - 1) }
+  if (!message.fromMe && id > (chat.chat.readUpTo ?? 0)) {
+    chat.chat = { ...chat.chat, unread: Math.max(0, chat.chat.unread - 1) }
+  }
   for (const mark of lane.receivedMarks.values()) if (mark.id === id) mark.erasedAt = now
   const index = row.eventPosition - tables.outboxDropped - 1
   const event = tables.outbox[index]
@@ -452,7 +460,11 @@ const removeExcess = (
 const eraseEmptied = (tables: Tables, owner: WorkspaceRow): void => {
   const used = new Set(owner.received.map(({ chat }) => chat))
   const remaining = owner.chats.filter((row) => used.has(current(tables, row)))
-  for (const row of owner.chats) if (!remaining.includes(row)) tables.chats.erase(row.chat.id)
+  for (const row of owner.chats) {
+    if (remaining.includes(row)) continue
+    tables.chats.erase(row.chat.id)
+    tables.unmarked.delete(row)
+  }
   owner.chats.splice(0, owner.chats.length, ...remaining)
   const known = new Set<PersonRow | null>(owner.chats.map(({ person }) => person))
   for (const { author } of owner.received) known.add(author)
@@ -491,6 +503,7 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
 
 export const chatStore = (tables: Tables): Steps<ChatStore> => ({
   ...readSteps(tables),
+  ...readMarkSteps(tables),
 
   conversations: (workspaceId) => {
     const owner = findWorkspace(tables, workspaceId)

@@ -1381,6 +1381,23 @@ begin atomic
   ) ending;
 end;
 
+-- Index chats_mark_due.
+create function next_read_marks(p_parts bigint, p_shards bigint[]) returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select c.mark_due
+  from chats c
+  join lanes l on l.number_id = c.number_id
+  join conversation_settings s on s.workspace_id = c.workspace_id
+  where c.mark_due is not null
+    and is_open_chat(c)
+    and l.connected
+    and l.removed_at is null
+    and is_owned(c.number_id, p_parts, p_shards)
+  order by c.mark_due
+  limit 1;
+end;
+
 -- Indexes webhook_lanes_due and webhook_lanes_callbacks_due; lanes that are marked are always due.
 create function next_deliveries(p_saturated bigint[]) returns table (due timestamptz)
 language sql stable parallel safe rows 1

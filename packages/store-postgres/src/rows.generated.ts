@@ -231,6 +231,10 @@ export const sqlTypes = {
     params: { workspace: "bigint", now: "timestamptz" },
     columns: { answer: "void?" },
   },
+  "mark_read": {
+    params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint", upTo: "bigint", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { guard: "text?", up_to: "bigint?" },
+  },
   "merge_chat": {
     params: { from: "bigint", into: "bigint" },
     columns: { answer: "void?" },
@@ -256,7 +260,7 @@ export const sqlTypes = {
     columns: { answer: "text?" },
   },
   "receive_messages": {
-    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]" },
+    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", addresses: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]" },
     columns: { id: "bigint?", is_new: "boolean", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?" },
   },
   "reconnect_linking": {
@@ -951,6 +955,10 @@ export const sqlTypes = {
     params: {},
     columns: { due: "timestamptz?" },
   },
+  "nextDue.read_marks": {
+    params: { of: "bigint", shards: "bigint[]" },
+    columns: { due: "timestamptz?" },
+  },
   "nextDue.deliveries": {
     params: { saturated: "bigint[]" },
     columns: { due: "timestamptz?" },
@@ -1058,6 +1066,22 @@ export const sqlTypes = {
   "outbox.forget": {
     params: { limit: "bigint", before: "timestamptz" },
     columns: { id: "bigint" },
+  },
+  "readMark.claim": {
+    params: { now: "timestamptz", of: "bigint", shards: "bigint[]", limit: "bigint", until: "timestamptz", most: "bigint" },
+    columns: { id: "bigint", number_id: "bigint", platform: "text", read_up_to: "bigint", group_id: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", messages: "json" },
+  },
+  "readMark.settle": {
+    params: { upTo: "bigint", at: "timestamptz", chatId: "bigint" },
+    columns: {},
+  },
+  "readMark.postpone": {
+    params: { until: "timestamptz", chatId: "bigint" },
+    columns: {},
+  },
+  "readMark.ofNumber": {
+    params: { numberId: "bigint" },
+    columns: { id: "bigint", marked_up_to: "bigint", marked_at: "timestamptz" },
   },
   "received.ofWorkspace": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },

@@ -3,7 +3,14 @@
  * refusing a repeat as known proves that it was sent.
  */
 import { TelegramTransport, outcomeOnceExpired, sleepInRealTime } from "@messaging-service/core"
-import type { NumberId, OutgoingMessage, SendOutcome, TransportId } from "@messaging-service/core"
+import type {
+  NumberId,
+  OutgoingMessage,
+  ReadMark,
+  ReadMarkOutcome,
+  SendOutcome,
+  TransportId,
+} from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Clock, Deferred, Effect, Layer } from "effect"
@@ -22,6 +29,7 @@ import type { CallFailed } from "./Client.ts"
 import { toText, upload } from "./content.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenAccount } from "./Account.ts"
+import { markOver } from "./readMarks.ts"
 import { resolve } from "./recipients.ts"
 import type { Resolved } from "./recipients.ts"
 
@@ -65,24 +73,27 @@ type Peer = Extract<Resolved, { readonly peer: unknown }>
 const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
   messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
+/** Why there is no session now. */
+type NoAccount = typeof soon | typeof moved | typeof notConnected
+
 /** Runs `use` over the number's session, or says why there is none. */
-const overSession = (
+const overSession = <A>(
   sessions: typeof Sessions.Service,
   numberId: NumberId,
-  use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
-): Effect.Effect<SendOutcome> =>
+  use: (account: OpenAccount) => Effect.Effect<A>,
+): Effect.Effect<A | NoAccount> =>
   Effect.suspend(() => {
     const open = sessions.openNow(numberId)
     return open === null ? overOnceOpen(sessions, numberId, use) : use(open)
   })
 
-const overOnceOpen = (
+const overOnceOpen = <A>(
   sessions: typeof Sessions.Service,
   numberId: NumberId,
-  use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
-): Effect.Effect<SendOutcome> =>
+  use: (account: OpenAccount) => Effect.Effect<A>,
+): Effect.Effect<A | NoAccount> =>
   Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
-    Effect.flatMap((account) => {
+    Effect.flatMap((account): Effect.Effect<A | NoAccount> => {
       if (account === null) return Effect.succeed(notConnected)
       // The store did not answer: try again.
       if (account === "connection_lost") {
@@ -220,6 +231,10 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         overSession(sessions, message.numberId, (account) =>
           attempt(sessions, account, message, false),
         ),
+      ),
+      markRead: Effect.fn("TelegramTransport.markRead")(
+        (mark: ReadMark): Effect.Effect<ReadMarkOutcome> =>
+          overSession(sessions, mark.numberId, (account) => markOver(account, mark)),
       ),
       // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,

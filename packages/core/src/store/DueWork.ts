@@ -24,6 +24,7 @@ export const kindsOfWork = [
   "reminders",
   "campaigns",
   "pauses",
+  "read_marks",
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
@@ -88,6 +89,7 @@ export interface DueWork {
    *   they link themselves; unclaimed live ones when they were requested.
    * - campaigns: when `CampaignStore.due` would list them.
    * - pauses: when one ends by itself whose begin was reported (see `pauseReport`).
+   * - read marks: of connected numbers (see `ChatStore.claimReadMarks`).
    *
    * `saturated`: workspaces at their concurrency limit. Of their lanes and number checks only the
    * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks

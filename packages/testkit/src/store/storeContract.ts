@@ -66,6 +66,7 @@ import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { conversations } from "./contract/conversations.ts"
 import { answers } from "./contract/answers.ts"
+import { readMarks } from "./contract/readMarks.ts"
 import { receiving } from "./contract/receiving.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
@@ -107,6 +108,7 @@ const topics = {
   conversations,
   receiving,
   answers,
+  readMarks,
   timelines,
   lists,
   choices,

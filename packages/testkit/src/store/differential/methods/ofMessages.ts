@@ -457,6 +457,7 @@ const kinds = [
   "reminders",
   "campaigns",
   "pauses",
+  "read_marks",
 ] as const
 
 export const ofQueue: Methods<"queue"> = {
