@@ -11,6 +11,7 @@ import {
   SessionVault,
   WhatsAppTransport,
   Store,
+  WakeUp,
 } from "@messaging-service/core"
 import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core"
 import * as StoreMemory from "@messaging-service/store-memory"
@@ -143,6 +144,7 @@ const layerExchange = Layer.effect(
 )
 
 const layerStores = SessionVault.layer.pipe(
+  Layer.provide(WakeUp.layerLocal),
   Layer.merge(live.layerProxies),
   Layer.provide(layerStoredSecrets),
   Layer.provideMerge(Layer.merge(StoreMemory.layer, NumberOwnership.layerAll)),

@@ -92,7 +92,6 @@ export type {
   ScheduleInput,
   SelectHeld,
   SendBatch,
-  SendRecipient,
   ReceivedMessage,
   SendMessage,
   SendingNumber,

@@ -159,12 +159,11 @@ export type {
   SetConversations,
 } from "./model/Conversation.ts"
 export { Conversations } from "./service/Conversations.ts"
-export { Chats, ChatsQuery, ReadBody, ReceivedQuery } from "./service/Chats.ts"
-export type { ListChats, ListReceived, MarkRead, ReadChat } from "./service/Chats.ts"
+export { Chats, ChatsQuery, ReceivedQuery } from "./service/Chats.ts"
+export type { ListChats, ListReceived } from "./service/Chats.ts"
 export {
   isKept,
   mergedPerson,
-  newReceived,
   personAddresses,
   receivedKinds,
   receivedMarks,
@@ -174,10 +173,14 @@ export type { Incoming, NewReceived, Person } from "./model/Incoming.ts"
 export type { ReceivedContent, ReceivedFile, ReceivedKind } from "./model/Incoming.ts"
 export { numberAsPerson, receivedEvent, receivedJson, reportedReceived } from "./model/Received.ts"
 export type { Chat, ChatType, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
+export { isFetchedOnArrival, isRecent, newFileState } from "./model/ReceivedFile.ts"
+export { receivedFileStates } from "./model/ReceivedFile.ts"
+export type { ReceivedFileState, StoredReceivedFile } from "./model/ReceivedFile.ts"
+export { makeNewReceived } from "./service/ReceivedFiles.ts"
+export type { ClaimedFile, FileSettlement, ReceivedFileStore } from "./store/ReceivedFileStore.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"
-export type { DueReadMark, MarkedRead, ReceivedOutcome } from "./store/ChatStore.ts"
-export type { StoredConversations, SettledReadMark } from "./store/ChatStore.ts"
+export type { ReceivedOutcome, StoredConversations } from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,
   Message,
@@ -305,6 +308,7 @@ export type {
   StoredContent,
   MediaLink,
   MediaType,
+  ReceivedFileLink,
 } from "./model/Media.ts"
 
 export {
@@ -627,15 +631,7 @@ export {
   recipientName,
 } from "./model/Recipient.ts"
 export type { ContactStore, InsertedContact } from "./model/Recipient.ts"
-export type {
-  ChatAddress,
-  Contact,
-  Phone,
-  Recipient,
-  RequestedRecipient,
-} from "./model/Recipient.ts"
-export type { SendRecipient, Target } from "./model/Recipient.ts"
-export type { AnsweredChat, ReplyTo } from "./model/Answer.ts"
+export type { Contact, Phone, Recipient, RequestedRecipient, Target } from "./model/Recipient.ts"
 export { ContactBody, Contacts } from "./service/Contacts.ts"
 export type { CreateContact } from "./service/Contacts.ts"
 
@@ -835,6 +831,7 @@ export type { ClockStore } from "./model/Time.ts"
 export type { Instant, Moment } from "./model/Time.ts"
 
 export {
+  FileUnavailable,
   makeReconnectPauses,
   NumberLinking,
   TelegramLogin,
@@ -847,12 +844,11 @@ export {
   outcomeOnceExpired,
 } from "./store/Transport.ts"
 export type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./store/Transport.ts"
-export type { ReadMark, ReadMarkOutcome } from "./store/Transport.ts"
 export type { LinkingEvent, LinkingRequest, AfterSecret } from "./store/Transport.ts"
 export type { TelegramLoginPort, TelegramLoginRequest } from "./store/Transport.ts"
 export type { TelegramLoginState, TelegramLoginView, OutgoingMedia } from "./store/Transport.ts"
 export type { OutgoingMessage, PhonesOutcome, SendOutcome, TakeEvent } from "./store/Transport.ts"
-export type { Transport, TransportEvent } from "./store/Transport.ts"
+export type { FileRequest, Transport, TransportEvent } from "./store/Transport.ts"
 export { makeSessionAccess, retryUntilStoreAnswers } from "./service/SessionAccess.ts"
 export type { SessionAccess } from "./service/SessionAccess.ts"
 export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"

@@ -16,7 +16,7 @@ import {
   tickOnceSent,
   InstantInput,
   isKept,
-  newReceived,
+  makeNewReceived,
   boundMillis,
   pageFields,
   parsePhone,
@@ -31,6 +31,7 @@ import {
   textBetween,
   Store,
   unknownPerson,
+  WakeUp,
 } from "@messaging-service/core"
 import type {
   CursorPage,
@@ -47,15 +48,16 @@ import type {
   SendingNumber,
   SentCopy,
   SentFilter,
-  SettledReadMark,
   WorkspaceId,
 } from "@messaging-service/core"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
+import * as Base64 from "effect/encoding/Base64"
 import { Idle } from "./IdleMonitor.ts"
 import {
   defaultBehaviour,
   layerLinking,
   layerTransport,
+  simulatedFile,
   SimulatedApps,
 } from "./SimulatedTransport.ts"
 import { timeTravel } from "./AdjustableClock.ts"
@@ -141,6 +143,9 @@ const ContentInput = Schema.Union([
   Schema.Struct({ type: Schema.String }),
 ])
 
+/** 1 MiB in base64. */
+const maximumDataLength = 4 * Math.ceil(1024 ** 2 / 3)
+
 export const WriteBody = Schema.Struct({
   from: described(
     Schema.Union([Schema.Literal("owner"), WriterInput]),
@@ -152,12 +157,33 @@ export const WriteBody = Schema.Struct({
     "Exact name of the group that it is written in.",
   ),
   text: Schema.optionalKey(Schema.String),
-  kind: described(Schema.optionalKey(Schema.Literals(receivedKinds)), "What it is.", {
-    default: "text",
-  }),
+  kind: described(
+    Schema.optionalKey(Schema.Literals(receivedKinds)),
+    "What it is. Default: `text`, `document` with a file.",
+  ),
   content: described(
     Schema.optionalKey(Schema.NullOr(ContentInput)),
     "What the kind has beside its text.",
+  ),
+  media: described(
+    Schema.optionalKey(
+      Schema.Struct({
+        fileName: Schema.optionalKey(textBetween(1, 255)),
+        data: described(
+          Schema.String.check(
+            Schema.makeFilter(
+              (data) =>
+                data.length <= maximumDataLength && Result.isSuccess(Base64.decode(data))
+                  ? undefined
+                  : "must be at most 1 MiB in base64",
+              { toJsonSchema: () => ({ maxLength: maximumDataLength }) },
+            ),
+          ),
+          "The file, in base64: up to 1 MiB.",
+        ),
+      }),
+    ),
+    "A file that comes with it.",
   ),
   replyTo: described(
     Schema.optionalKey(
@@ -259,7 +285,7 @@ const toIncoming = (
   input: typeof WriteBody.Type,
   drawn: { readonly remoteId: string; readonly mode: Mode; readonly now: number },
 ): Incoming | Refusal<"validation_failed"> => {
-  const { content = null, from, group = null, replyTo, sentAt, text = "", toPhone } = input
+  const { content = null, from, group = null, media, replyTo, sentAt, text = "", toPhone } = input
   const fromMe = from === "owner"
   if (fromMe !== (toPhone !== undefined) && (!fromMe || group === null)) {
     const message = fromMe ? "must be given with owner" : "must be left out"
@@ -272,13 +298,23 @@ const toIncoming = (
     fromMe,
     group: group === null ? null : { remoteId: group, name: group },
     person: fromMe && group !== null ? null : writer && { ...unknownPerson, ...writer },
-    kind: input.kind ?? "text",
+    kind: input.kind ?? (media === undefined ? "text" : "document"),
     text,
     content:
       content !== null && "latitude" in content
         ? { ...content, name: content.name ?? null, address: content.address ?? null }
         : content,
-    file: null,
+    file:
+      media === undefined
+        ? null
+        : {
+            mimeType: null,
+            size: simulatedFile(media.data).length,
+            fileName: media.fileName ?? null,
+            seconds: null,
+            sha256: null,
+          },
+    fileSource: media?.data ?? null,
     quote: replyTo === undefined ? null : { remoteId: replyTo.remoteId, text: replyTo.text ?? "" },
     sentAt: boundMillis(sentAt) ?? drawn.now,
   }
@@ -289,6 +325,8 @@ const makeWrite = Effect.gen(function* makeWrite() {
   const { chats } = yield* Store
   const ids = yield* Ids
   const listeners = yield* EventSignal
+  const wakeUp = yield* WakeUp
+  const newReceived = yield* makeNewReceived
   return Effect.fn("Emulator.write")(function* write(number: SendingNumber, body: unknown) {
     const input = yield* Effect.fromResult(decodeWrite(body))
     const { mode, workspaceId } = number
@@ -303,8 +341,9 @@ const makeWrite = Effect.gen(function* makeWrite() {
         message: "group: the workspace's conversations leave out groups",
       })
     }
-    const [outcome] = yield* chats.receive(number.id, newReceived(ids, [incoming], now), now)
+    const [outcome] = yield* chats.receive(number.id, newReceived(number.id, [incoming], now), now)
     yield* listeners.wake
+    yield* wakeUp.wake("files")
     const { id = null, isNew = false } = outcome ?? {}
     const scope = { workspaceId, mode: incoming.mode, restriction: null }
     const message = id === null ? null : yield* chats.getReceived(scope, id)
@@ -382,8 +421,6 @@ export class Emulator extends Context.Service<
       id: NumberId | undefined,
       body: unknown,
     ): Effect.Effect<{ readonly message: ReceivedMessage; readonly isNew: boolean }, Failure>
-    /** How far the phone knows each chat as read, the latest mark first. */
-    readMarks(id: NumberId | undefined): Effect.Effect<ReadonlyArray<SettledReadMark>, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
     /** The phones that exist; null for the rule. */
     readonly registered: Effect.Effect<ReadonlyArray<string> | null, Failure>
@@ -402,7 +439,7 @@ export class Emulator extends Context.Service<
   static readonly layer = Layer.effect(
     Emulator,
     Effect.gen(function* makeEmulator() {
-      const { chats, numbers: store, phones } = yield* Store
+      const { numbers: store, phones } = yield* Store
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
       const write = yield* makeWrite
@@ -427,10 +464,6 @@ export class Emulator extends Context.Service<
           return (yield* phones.behaviour(number.id)) ?? defaultBehaviour
         }),
         write: (id, body) => Effect.flatMap(requireNumber(id), (number) => write(number, body)),
-        readMarks: Effect.fn("Emulator.readMarks")(function* readMarks(id) {
-          const number = yield* requireNumber(id)
-          return yield* chats.settledReadMarks(number.id)
-        }),
         registered: phones.registered,
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)

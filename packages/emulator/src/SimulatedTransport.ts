@@ -37,8 +37,6 @@ import type {
   Phone,
   PhoneBehaviour,
   PhonesOutcome,
-  ReadMark,
-  ReadMarkOutcome,
   SendingNumber,
   SendOutcome,
   SentMedia,
@@ -48,8 +46,13 @@ import type {
   TelegramLoginView,
   Transport,
 } from "@messaging-service/core"
-import { Clock, Context, Effect, Layer, Semaphore, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Result, Semaphore, Stream } from "effect"
+import * as Base64 from "effect/encoding/Base64"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
+
+/** The bytes of a file that a simulated person sent; none when it cannot be decoded. */
+export const simulatedFile = (data: string): Uint8Array =>
+  Result.getOrElse(Base64.decode(data), () => new Uint8Array())
 
 export const defaultBehaviour: PhoneBehaviour = {
   send: "succeed",
@@ -85,9 +88,6 @@ const unreachable = (
       return Effect.succeed(groupProblem(to.group, behaviour.groups))
     case "username":
     case "user_id":
-    // It has written to the phone.
-    case "lid":
-    case "group_id":
       return Effect.undefined
   }
 }
@@ -187,16 +187,11 @@ export const layerTransport: Layer.Layer<
         ),
     )
 
-    const markRead = Effect.fn("SimulatedTransport.markRead")(
-      ({ numberId }: ReadMark): Effect.Effect<ReadMarkOutcome> =>
-        // The emulator shows what the store then notes of it.
-        whenAnswering(numberId, () => Effect.succeed({ _tag: "Marked" as const })),
-    )
-
     const transport: Transport = {
       dropsCopies: true,
       send,
-      markRead,
+      // The file came with its message.
+      fetchFile: ({ source }) => Stream.sync(() => simulatedFile(source)),
       // The emulator controls make ticks, scans and log-outs, and report them to the core.
       listen: () => Effect.never,
     }
@@ -253,10 +248,6 @@ const shownRecipient = (to: Target): string => {
       return `@${to.username}`
     case "user_id":
       return `tg:${to.userId}`
-    case "lid":
-      return `lid:${to.lid}`
-    case "group_id":
-      return to.groupId
   }
 }
 

@@ -43,6 +43,8 @@ export type OperationInput<Request> = {
   | {
       /** A missing `optional_json` is `{}`. */
       readonly source: "json" | "optional_json"
+      /** Of a `json` body. Default: 1 MiB. */
+      readonly maximumBytes?: number
       readonly schema: Schema.Top
       readonly example: unknown
     }
@@ -92,7 +94,8 @@ export const json =
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
     example: InJson<S["Encoded"]>,
-  ): OperationInput<Command> => ({ source: "json", schema, example })
+    maximumBytes: { readonly maximumBytes?: number } = {},
+  ): OperationInput<Command> => ({ source: "json", schema, example, ...maximumBytes })
 
 /** Like `json`, with an optional body. */
 export const optionalJson =

@@ -7,7 +7,6 @@ import {
   MediaLinks,
   messageStatuses,
   publicMedia,
-  receivedJson,
   statusAt,
   storedFileId,
 } from "@messaging-service/core"
@@ -27,23 +26,16 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import {
-  jsonBody,
-  IdJson,
-  json,
-  listOf,
-  optionalJson,
-  pageJson,
-  pageBody,
-  query,
-  Time,
-} from "./Entry.ts"
+import { jsonBody, IdJson, json, optionalJson, pageJson, pageBody, query, Time } from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
-import { ReceivedMessageJson } from "./v2/chats.ts"
+import { ReceivedMessageJson, receivedShown } from "./v2/chats.ts"
 import { MessageJson, shownMessage } from "./v2/messages.ts"
 import { NumberJson, shownNumber } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
+
+/** A file of 1 MiB, in base64, and what comes with it. */
+const maximumWriteBytes = 2 * 1024 ** 2
 
 const simulatorPath = "/admin/v1/simulator"
 
@@ -94,10 +86,6 @@ const ClockJson = Schema.Struct({ now: Time }).annotate({ identifier: "Clock" })
 const RegisteredJson = Schema.Struct({
   phones: Schema.NullOr(Schema.Array(Schema.String)),
 }).annotate({ identifier: "Registered" })
-
-const ReadMarkJson = Schema.Struct({ chatId: IdJson, upTo: IdJson, at: Time }).annotate({
-  identifier: "ReadMark",
-})
 
 const sent = {
   id: 1,
@@ -226,10 +214,11 @@ const emulatorRoutes = [
     right: "operator",
     summary: "Let a person write",
     about: "To the number, or in a group of it; or let its owner write on the phone.",
-    request: json<JsonValue>()(WriteBody, {
-      from: { phone: "+15550001234", name: "Ada" },
-      text: "Is my table ready?",
-    }),
+    request: json<JsonValue>()(
+      WriteBody,
+      { from: { phone: "+15550001234", name: "Ada" }, text: "Is my table ready?" },
+      { maximumBytes: maximumWriteBytes },
+    ),
     status: 201,
     success: "The message, stored.",
     successAgain: "A message with that `remote_id` was stored already: that one.",
@@ -245,21 +234,8 @@ const emulatorRoutes = [
       const emulator = yield* Emulator
       const { isNew, message } = yield* emulator.write(id("number_id"), request)
       incoming.isDoneAlready = !isNew
-      return receivedJson(message)
-    }),
-  }),
-  route(`GET ${simulatorPath}/numbers/{number_id}/read-marks`, {
-    ofConversations: true,
-    id: "listReadMarks",
-    right: "operator",
-    summary: "List what was marked as read on a phone",
-    about: "How far each chat was, the latest mark first.",
-    success: "The marks.",
-    answer: listOf(ReadMarkJson, { chat_id: 9, up_to: 71, at: "2030-01-31T07:00:02Z" }),
-    refused: [missingNumber],
-    handler: Effect.fnUntraced(function* listReadMarks({ id }) {
-      const emulator = yield* Emulator
-      return { data: yield* emulator.readMarks(id("number_id")) }
+      const show = yield* receivedShown
+      return show(message)
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

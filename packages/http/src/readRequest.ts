@@ -64,7 +64,9 @@ const readBody = Effect.fnUntraced(function* readBody(
   switch (input?.source) {
     case "json":
     case "optional_json": {
-      const json = yield* input.source === "json" ? readJson(request) : readOptionalJson(request)
+      const json = yield* input.source === "json"
+        ? readJson(request, input.maximumBytes)
+        : readOptionalJson(request)
       const command = camelizeKeys(json)
       incoming.source = "json"
       return { fingerprinted: command, request: command }
@@ -97,8 +99,6 @@ const readBody = Effect.fnUntraced(function* readBody(
 /** 1 MiB (contract: JSON and text). */
 export const maximumBodyBytes = 1_048_576
 
-const bodyLimit = ByteSize.bytes(maximumBodyBytes)
-
 const typeParameter = /;\s*([^\s=;]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
 
 const isUtf8 = (charset: string): boolean =>
@@ -117,14 +117,19 @@ export const isJsonContentType = (contentType: string | undefined): boolean => {
   return true
 }
 
-const bodyTooLarge = refuse("request_too_large", {
-  message: `The body is larger than ${maximumBodyBytes} bytes.`,
-})
+const tooLargeFor = (maximumBytes: number) =>
+  refuse("request_too_large", { message: `The body is larger than ${maximumBytes} bytes.` })
+
+const bodyTooLarge = tooLargeFor(maximumBodyBytes)
 
 const cutShort = refuse("invalid_json", { message: "The body ended before it was complete." })
 
-const readFailure = ({ reason }: HttpServerError): Refusal =>
-  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? bodyTooLarge : cutShort
+const failureAbove =
+  (maximumBytes: number) =>
+  ({ reason }: HttpServerError): Refusal =>
+    reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+      ? tooLargeFor(maximumBytes)
+      : cutShort
 
 /**
  * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared length before
@@ -132,12 +137,13 @@ const readFailure = ({ reason }: HttpServerError): Refusal =>
  */
 const readJson = Effect.fnUntraced(function* readJson(
   request: HttpServerRequest,
+  maximumBytes?: number,
 ): Effect.fn.Return<JsonValue, Refusal> {
   const { headers } = request
   if (!isJsonContentType(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
     return yield* refuse("unsupported_content_type")
   }
-  return yield* Effect.fromResult(parseJson(yield* readBytes(request)))
+  return yield* Effect.fromResult(parseJson(yield* readBytes(request, maximumBytes)))
 })
 
 /** Like `readJson` for an optional body: a missing one is an empty object. */
@@ -150,12 +156,15 @@ const readOptionalJson = Effect.fnUntraced(function* readOptionalJson(
 })
 
 /** A body of at most 1 MiB. Fails with `request_too_large`, `invalid_json`. */
-const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusal> =>
-  declaresMoreThan(request.headers["content-length"], maximumBodyBytes)
-    ? Effect.fail(bodyTooLarge)
+const readBytes = (
+  request: HttpServerRequest,
+  maximumBytes = maximumBodyBytes,
+): Effect.Effect<Uint8Array, Refusal> =>
+  declaresMoreThan(request.headers["content-length"], maximumBytes)
+    ? Effect.fail(tooLargeFor(maximumBytes))
     : request.arrayBuffer.pipe(
-        Effect.provideService(MaxBodySize, bodyLimit),
-        Effect.mapBoth({ onFailure: readFailure, onSuccess: toBytes }),
+        Effect.provideService(MaxBodySize, ByteSize.bytes(maximumBytes)),
+        Effect.mapBoth({ onFailure: failureAbove(maximumBytes), onSuccess: toBytes }),
       )
 
 const toBytes = (buffer: ArrayBuffer): Uint8Array => new Uint8Array(buffer)
@@ -189,7 +198,10 @@ export const readBytesWith = Effect.fnUntraced(function* readBytesWith(
     length += chunk.length
     return length > maximumBodyBytes ? Effect.fail(bodyTooLarge) : take(chunk.length)
   }
-  yield* Stream.runForEach(Stream.mapError(request.stream, readFailure), takeChunk)
+  yield* Stream.runForEach(
+    Stream.mapError(request.stream, failureAbove(maximumBodyBytes)),
+    takeChunk,
+  )
   return joined(chunks, length)
 })
 

@@ -18,6 +18,7 @@ import { changeFeedStore } from "./changeFeed.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { campaignStore } from "./campaigns.ts"
 import { chatStore } from "./chats.ts"
+import { receivedFileStore } from "./receivedFiles.ts"
 import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
 import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
@@ -67,6 +68,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     reminders: reminderStore(tables),
     campaigns: campaignStore(tables),
     chats: chatStore(tables),
+    receivedFiles: receivedFileStore(tables),
     browserSessions: browserSessionStore(tables),
     news: changeFeedStore(tables),
     figures: figureStore(tables),

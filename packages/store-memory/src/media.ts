@@ -28,7 +28,7 @@ import { ByteSize, Effect, Layer, Stream } from "effect"
 import { collectInSteps, newestFirst, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { finishClaim, isLost, findWorkspace } from "./tables.ts"
-import type { MediaRow, Tables, WorkspaceRow } from "./tables.ts"
+import type { MediaRow, ReceivedFileRow, Tables, WorkspaceRow } from "./tables.ts"
 
 const storedRow = (
   tables: Tables,
@@ -56,15 +56,15 @@ const count = (owner: WorkspaceRow | undefined, state: FileState, bytes: number)
 }
 
 /** Adds a file, if its workspace has room for it. */
-const takeRoom = (
+export const takeRoom = (
   tables: Tables,
   file: Omit<MediaFile, "id">,
   limitBytes: number,
-  state: "reserved" | "attached",
+  state: "reserved" | "attached" | "received",
 ): Reservation | Effect.Effect<never> => {
   const owner = tables.workspaces.get(file.workspaceId)
   if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
-  const used = owner.usedBytes[state === "attached" ? "attachments" : "directory"]
+  const used = owner.usedBytes[reservedSpace(state) ?? "directory"]
   if (!fitsRoom(used, file.size, limitBytes)) return { _tag: "Full", used }
   const row = tables.media.insert((id): MediaRow => ({
     file: { ...file, id },
@@ -79,16 +79,27 @@ const takeRoom = (
 }
 
 /** Ends a file's time; its storage is free again, its bytes are left over. */
-const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
+const endFile = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
   count(tables.workspaces.get(row.file.workspaceId), row.state, -row.file.size)
   row.state = state
+}
+
+/** The bytes of its file, if there are any, are left over. */
+export const discardStored = (
+  tables: Tables,
+  row: ReceivedFileRow,
+  state: "deleted" | "discarded",
+) => {
+  const stored = row.mediaId === null ? undefined : tables.media.get(row.mediaId)
+  if (stored !== undefined) endFile(tables, stored, state)
+  row.mediaId = null
 }
 
 const endOld = (tables: Tables, row: MediaRow, reservedBefore: number) => {
   const { createdAt, workspaceId } = row.file
   const isOfDeleted = findWorkspace(tables, workspaceId) === undefined
   const state = sweptTo({ state: row.state, createdAt, isOfDeleted }, reservedBefore)
-  if (state !== null) end(tables, row, state)
+  if (state !== null) endFile(tables, row, state)
 }
 
 const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: number) => {
@@ -99,7 +110,7 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: n
   const standing = { unusedSince: row.unusedSince, isUsed, isOfDeleted }
   row.unusedSince = unusedSinceAfter(standing, now)
   if (isUnneeded(standing, unusedBy)) {
-    end(tables, row, "deleted")
+    endFile(tables, row, "deleted")
     tables.messagesByAttachment.delete(id)
   }
 }
@@ -126,7 +137,7 @@ const fileSteps = (
 
   discard: (id) => {
     const row = tables.media.get(id)
-    if (row?.state === "reserved") end(tables, row, "discarded")
+    if (row?.state === "reserved") endFile(tables, row, "discarded")
   },
 
   get: (workspaceId, mode, id) => storedFile(tables, workspaceId, mode, id),
@@ -158,7 +169,7 @@ const fileSteps = (
   delete: (workspaceId, mode, id) => {
     const row = storedRow(tables, workspaceId, mode, id)
     if (row === undefined) return null
-    end(tables, row, "deleted")
+    endFile(tables, row, "deleted")
     return row.file
   },
 })
@@ -175,7 +186,7 @@ const attachmentSteps = (
   detach: (id) => {
     const row = tables.media.get(id)
     if (row?.state !== "attached" || tables.messagesByAttachment.has(id)) return false
-    end(tables, row, "discarded")
+    endFile(tables, row, "discarded")
     return true
   },
 

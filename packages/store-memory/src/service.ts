@@ -34,7 +34,6 @@ import { firstDueAt, nextPauseDue, standing } from "./lanes.ts"
 import { nextTestTickDue } from "./messages.ts"
 import { claimableAt } from "./numberChecks.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
-import { nextReadMarkDue } from "./readMarks.ts"
 import type { Lane, MessageRow, Tables } from "./tables.ts"
 
 /** The rows of all these collections, one after the other, up to so many. */
@@ -184,7 +183,6 @@ const nextDue: Readonly<
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   campaigns: nextCampaignDue,
   pauses: nextPauseDue,
-  read_marks: (tables, _, owned) => nextReadMarkDue(tables, owned),
   deliveries: (tables, saturated) => {
     for (const { at, lane } of tables.deliveryQueue) {
       if (lane.kind === "webhook" || !isSaturated(saturated, lane.workspaceId)) return at
@@ -201,6 +199,15 @@ const nextDue: Readonly<
       ),
     ),
   linking: nextLinkingDue,
+  files: (tables, saturated, owned) =>
+    earliest(
+      Array.from(tables.receivedFiles.values(), ({ leaseUntil, row: { lane }, ...file }) =>
+        isOwned(lane.number.id, owned) &&
+        (leaseUntil !== null || !isSaturated(saturated, lane.number.workspaceId))
+          ? file.nextDue
+          : null,
+      ),
+    ),
 }
 
 /** The workspaces of the current leases, one for each lease. */
@@ -225,11 +232,15 @@ const holders: Readonly<
     [...tables.linkings.values()].flatMap((row) =>
       isLeased(row.leaseUntil, now) ? (workspaceOfAttempt(tables, row) ?? []) : [],
     ),
+  files: (tables, now) =>
+    [...tables.receivedFiles.values()].flatMap(({ leaseUntil, row }) =>
+      isLeased(leaseUntil, now) ? row.lane.number.workspaceId : [],
+    ),
 }
 
 const isShared = (work: Work): work is SharedWork => work in holders
 
-/** The messages and checks under a lease, in the order of their names. */
+/** The messages, checks and files under a lease, in the order of their names. */
 const attemptsInFlight = (tables: Tables, now: number): ReadonlyArray<AttemptInFlight> => {
   const messages = [...tables.inFlight].flatMap((numberId) => {
     const lane = tables.lanes.get(numberId)
@@ -242,7 +253,12 @@ const attemptsInFlight = (tables: Tables, now: number): ReadonlyArray<AttemptInF
       ? { numberId: check.numberId, attempt: `check ${check.id} ${lease}` }
       : [],
   )
-  return [...messages, ...checks].toSorted((a, b) => (a.attempt < b.attempt ? -1 : 1))
+  const files = [...tables.receivedFiles.values()].flatMap(({ lease, leaseUntil, row }) =>
+    isLeased(leaseUntil, now)
+      ? { numberId: row.lane.number.id, attempt: `file ${row.message.id} ${lease}` }
+      : [],
+  )
+  return [...messages, ...checks, ...files].toSorted((a, b) => (a.attempt < b.attempt ? -1 : 1))
 }
 
 const deliveringUntil = (tables: Tables): number | null => {

@@ -95,7 +95,7 @@ export interface WorkspaceRow {
   /** Of both modes, in any state. */
   readonly media: Array<MediaRow>
   /** The size of files by storage. */
-  readonly usedBytes: Record<"directory" | "attachments", number>
+  readonly usedBytes: Record<"directory" | "attachments" | "received", number>
   /** Of both modes, oldest first, deleted ones included. */
   readonly reminders: Array<ReminderRow>
   /** Of both modes, oldest first, removed ones included. */
@@ -158,22 +158,30 @@ export interface ChatRow {
   /** Null for a person. */
   readonly group: string | null
   removed: boolean
-  /** How far the remote knows it as read, and since when. */
-  marked: { readonly upTo: ReceivedMessageId | null; readonly at: number | null }
-  /** When the remote is to hear of the mark; null once it has. */
-  markDue: number | null
 }
 
 export interface ReceivedRow {
-  readonly message: Omit<ReceivedMessage, "number" | "chat" | "from">
+  message: Omit<ReceivedMessage, "number" | "chat" | "from">
   readonly lane: Lane
   chat: ChatRow
   /** Null for what the number's owner wrote. */
   author: PersonRow | null
   readonly remoteId: string
-  readonly address: string | null
   /** The position of its event in the outbox. */
   readonly eventPosition: number
+}
+
+/** A received file that may still be fetched, or is kept. */
+export interface ReceivedFileRow {
+  readonly row: ReceivedRow
+  /** Sealed; null once it is kept. */
+  source: string | null
+  mediaId: MediaId | null
+  /** While a worker has it, the end of its lease; null: once its link is called, or never. */
+  nextDue: number | null
+  lease: number
+  leaseUntil: number | null
+  wantedAt: number | null
 }
 
 export interface ReminderRow {
@@ -573,9 +581,8 @@ export class Tables {
   readonly chats = new ErasableTable<ChatId, ChatRow>()
   /** Oldest first, without those that were erased. */
   readonly received = new Map<ReceivedMessageId, ReceivedRow>()
+  readonly receivedFiles = new Map<ReceivedMessageId, ReceivedFileRow>()
   lastReceivedId = 0
-  /** Chats whose read marks are on their way to the remote. */
-  readonly unmarked = new Set<ChatRow>()
   lastChatActivity = 0
   /** Runs after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()

@@ -80,7 +80,7 @@ const insert = (tables: Tables, input: NewWorkspace, admits: Admits) =>
     callbackLanes: new Map(),
     callbackLog: [],
     media: [],
-    usedBytes: { directory: 0, attachments: 0 },
+    usedBytes: { directory: 0, attachments: 0, received: 0 },
     reminders: [],
     campaigns: [],
     conversations: null,

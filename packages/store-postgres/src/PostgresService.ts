@@ -36,6 +36,7 @@ import { numberCheckStore } from "./numberCheck/numberChecks.ts"
 import { version1ListStore } from "./PostgresVersion1Lists.ts"
 import { laneQueue, dueWork } from "./queue/lanes.ts"
 import { chatStore } from "./chat/chats.ts"
+import { receivedFileStore } from "./chat/receivedFiles.ts"
 import { campaignStore } from "./campaign/campaigns.ts"
 import { reminderStore } from "./reminder/reminders.ts"
 import { restoreStore } from "./restore/restores.ts"
@@ -184,6 +185,7 @@ const makeStores = (requested: Schema) =>
       reminders: reminderStore(database),
       campaigns: campaignStore(database),
       chats: chatStore(database, queued),
+      receivedFiles: receivedFileStore(database),
       browserSessions: browserSessionStore(database),
       news: changeFeedStore(database),
       figures: figureStore(database),

@@ -4,7 +4,7 @@
  */
 export const sqlTypes = {
   "accept_messages": {
-    params: { now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", mToChatId: "bigint[]", mToAddress: "text[]", mReplyReceivedId: "bigint[]", mReplyMessageId: "bigint[]", lockTimeout: "integer" },
+    params: { now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?" },
   },
   "add_linking": {
@@ -61,11 +61,15 @@ export const sqlTypes = {
   },
   "claim_lanes": {
     params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", cap: "integer", windowMillis: "bigint", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]", turn: "integer", dueSince: "timestamptz" },
-    columns: { lease: "bigint", interruptions: "integer", removed: "boolean", pacing: "integer[]?", refusals: "integer", pauses: "integer", no_room: "integer", n_phone: "text?", n_label: "text", n_status: "text", n_login_method: "text", n_created_at: "timestamptz", id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", place: "integer", was_due: "timestamptz" },
+    columns: { lease: "bigint", interruptions: "integer", removed: "boolean", pacing: "integer[]?", refusals: "integer", pauses: "integer", no_room: "integer", n_phone: "text?", n_label: "text", n_status: "text", n_login_method: "text", n_created_at: "timestamptz", id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", place: "integer", was_due: "timestamptz" },
   },
   "claim_number_checks": {
     params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", chunk: "integer", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", removed: "boolean", lease: "bigint", tries: "integer", phones: "text[]" },
+  },
+  "claim_received_files": {
+    params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", remote_id: "text", file: "json?", source: "text", lease: "bigint", wanted_at: "timestamptz", max_file_bytes: "bigint" },
   },
   "clear_campaign_rows": {
     params: { id: "bigint", revision: "bigint" },
@@ -118,6 +122,10 @@ export const sqlTypes = {
   "erase_received": {
     params: { workspaceId: "bigint", now: "timestamptz", most: "bigint", mostChats: "bigint", marksBefore: "timestamptz", limit: "integer" },
     columns: { answer: "boolean" },
+  },
+  "erase_received_files": {
+    params: { ids: "bigint[]" },
+    columns: { answer: "void?" },
   },
   "erase_received_messages": {
     params: { ids: "bigint[]", now: "timestamptz" },
@@ -184,7 +192,7 @@ export const sqlTypes = {
     columns: { guard: "text?", id: "bigint?" },
   },
   "insert_refused_message": {
-    params: { mId: "bigint", mWorkspaceId: "bigint", mMode: "text", mNumberId: "bigint", mPlatform: "text", mFromPhone: "text", mToKind: "text", mToPhone: "text", mToName: "text", mToContactId: "bigint", mText: "text", mMediaId: "bigint", mAttachmentId: "bigint", mMediaUrl: "text", mMediaType: "text", mMediaFileName: "text", mSendAt: "timestamptz", mExpiresAt: "timestamptz", mCreatedAt: "timestamptz", mDueAt: "timestamptz", mTransportId: "text", mCallbackUrl: "text", mReference: "text", mToChatId: "bigint", mToAddress: "text", mReplyReceivedId: "bigint", mReplyMessageId: "bigint", mState: "text", mSentAt: "timestamptz", mErrorCode: "text", mErrorMessage: "text", mFoundMediaType: "text", mEndPhone: "text", eventId: "text", eventType: "text", eventAt: "timestamptz", eventBody: "text", callbackTarget: "text", callbackUrl: "text", callbackBody: "text" },
+    params: { mId: "bigint", mWorkspaceId: "bigint", mMode: "text", mNumberId: "bigint", mPlatform: "text", mFromPhone: "text", mToKind: "text", mToPhone: "text", mToName: "text", mToContactId: "bigint", mText: "text", mMediaId: "bigint", mAttachmentId: "bigint", mMediaUrl: "text", mMediaType: "text", mMediaFileName: "text", mSendAt: "timestamptz", mExpiresAt: "timestamptz", mCreatedAt: "timestamptz", mDueAt: "timestamptz", mTransportId: "text", mCallbackUrl: "text", mReference: "text", mState: "text", mSentAt: "timestamptz", mErrorCode: "text", mErrorMessage: "text", mFoundMediaType: "text", mEndPhone: "text", eventId: "text", eventType: "text", eventAt: "timestamptz", eventBody: "text", callbackTarget: "text", callbackUrl: "text", callbackBody: "text" },
     columns: { queued: "boolean?" },
   },
   "insert_reminder": {
@@ -231,10 +239,6 @@ export const sqlTypes = {
     params: { workspace: "bigint", now: "timestamptz" },
     columns: { answer: "void?" },
   },
-  "mark_read": {
-    params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint", upTo: "bigint", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
-    columns: { guard: "text?", up_to: "bigint?" },
-  },
   "merge_chat": {
     params: { from: "bigint", into: "bigint" },
     columns: { answer: "void?" },
@@ -260,8 +264,8 @@ export const sqlTypes = {
     columns: { answer: "text?" },
   },
   "receive_messages": {
-    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", addresses: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]" },
-    columns: { id: "bigint?", is_new: "boolean", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?" },
+    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", fileSources: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]" },
+    columns: { id: "bigint?", is_new: "boolean", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", file_state: "text?" },
   },
   "reconnect_linking": {
     params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
@@ -319,6 +323,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz", limitBytes: "bigint" },
     columns: { id: "bigint?", used: "bigint" },
   },
+  "reserve_received_file": {
+    params: { receivedId: "bigint", lease: "bigint", workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz" },
+    columns: { id: "bigint?", used: "bigint" },
+  },
   "resume_webhook_endpoint": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", limit: "integer", now: "timestamptz" },
     columns: { answer: "text?" },
@@ -332,7 +340,7 @@ export const sqlTypes = {
     columns: { answer: "boolean?" },
   },
   "run_reminder": {
-    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", mToChatId: "bigint[]", mToAddress: "text[]", mReplyReceivedId: "bigint[]", mReplyMessageId: "bigint[]", lockTimeout: "integer" },
+    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?", run_id: "bigint?" },
   },
   "search_messages": {
@@ -351,12 +359,16 @@ export const sqlTypes = {
     params: { now: "timestamptz", lockTimeout: "text", numberId: "bigint[]", lease: "bigint[]", messageId: "bigint[]", again: "boolean[]", notBefore: "timestamptz[]", refusals: "integer[]", pauses: "integer[]", pauseReason: "text[]", pauseUntil: "timestamptz[]", noRoom: "integer[]", noRoomUntil: "timestamptz[]", interrupted: "integer[]", unfinished: "text[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]", endsTurn: "boolean[]", pauseEventId: "text[]" },
     columns: { message_id: "bigint", queued: "boolean", next_id: "bigint?", lease_until: "timestamptz?", comes_again: "boolean" },
   },
+  "settle_received_file": {
+    params: { receivedId: "bigint", lease: "bigint", kept: "boolean", state: "text", file: "text", due: "timestamptz" },
+    columns: { answer: "boolean" },
+  },
   "stop_webhook_endpoints": {
     params: { endpoints: "bigint[]", reason: "text" },
     columns: { answer: "void?" },
   },
   "take_campaign_rows": {
-    params: { cId: "bigint", cRevision: "bigint", cNow: "timestamptz", cQueueLimit: "integer", cLookAt: "timestamptz", cAwaits: "bigint[]", cAwaitsRoom: "bigint[]", cAwaitsGivenBack: "integer[]", cAwaitsAllowance: "boolean", tRow: "integer[]", tPhone: "text[]", rRow: "integer[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", mToChatId: "bigint[]", mToAddress: "text[]", mReplyReceivedId: "bigint[]", mReplyMessageId: "bigint[]", lockTimeout: "integer" },
+    params: { cId: "bigint", cRevision: "bigint", cNow: "timestamptz", cQueueLimit: "integer", cLookAt: "timestamptz", cAwaits: "bigint[]", cAwaitsRoom: "bigint[]", cAwaitsGivenBack: "integer[]", cAwaitsAllowance: "boolean", tRow: "integer[]", tPhone: "text[]", rRow: "integer[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?" },
   },
   "browser.use": {
@@ -421,7 +433,7 @@ export const sqlTypes = {
   },
   "campaign.waiting": {
     params: { id: "bigint", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "campaign.settled": {
     params: {},
@@ -465,7 +477,7 @@ export const sqlTypes = {
   },
   "conversation.get": {
     params: { workspaceId: "bigint" },
-    columns: { groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz", stored: "bigint", oldest_at: "timestamptz?" },
+    columns: { groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz", stored: "bigint", bytes: "bigint", oldest_at: "timestamptz?" },
   },
   "conversation.any": {
     params: {},
@@ -777,27 +789,27 @@ export const sqlTypes = {
   },
   "messageList.ofWorkspace": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofStates": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", states: "text[]", queued: "boolean", now: "timestamptz", scheduled: "boolean", limit: "bigint", ended: "text[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofNumbers": {
     params: { ended: "text[]", mode: "text", before: "bigint", since: "timestamptz", workspaceId: "bigint", until: "timestamptz", limit: "bigint", numbers: "bigint[]", queued: "boolean", now: "timestamptz", scheduled: "boolean" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofPhone": {
     params: { states: "text[]", workspaceId: "bigint", phone: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofReference": {
     params: { states: "text[]", workspaceId: "bigint", reference: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", phone: "text", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "messageList.ofError": {
     params: { workspaceId: "bigint", error: "text", ended: "text[]", phone: "text", reference: "text", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.nextId": {
     params: {},
@@ -809,31 +821,31 @@ export const sqlTypes = {
   },
   "message.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", in_flight: "boolean" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", in_flight: "boolean" },
   },
   "message.byIds": {
     params: { ids: "bigint[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.expired": {
     params: { now: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.dueTest": {
     params: { now: "timestamptz", perWorkspace: "integer", limit: "integer" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.orphaned": {
     params: { limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.byTransportId": {
     params: { transportId: "text", numberId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "message.tick": {
     params: { transportId: "text", numberId: "bigint", from: "text[]", announces: "boolean", state: "text", now: "timestamptz" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", announced: "boolean?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", announced: "boolean?" },
   },
   "message.earlyTicks": {
     params: { limit: "bigint" },
@@ -845,7 +857,7 @@ export const sqlTypes = {
   },
   "message.timeline": {
     params: { now: "timestamptz", mostAhead: "bigint", id: "bigint", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint" },
   },
   "message.attempts": {
     params: { id: "bigint", limit: "bigint" },
@@ -861,7 +873,7 @@ export const sqlTypes = {
   },
   "message.found": {
     params: { ids: "bigint[]", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", in_flight: "boolean" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", in_flight: "boolean" },
   },
   "migration.isInstalled": {
     params: { name: "text" },
@@ -955,15 +967,15 @@ export const sqlTypes = {
     params: {},
     columns: { due: "timestamptz?" },
   },
-  "nextDue.read_marks": {
-    params: { of: "bigint", shards: "bigint[]" },
-    columns: { due: "timestamptz?" },
-  },
   "nextDue.deliveries": {
     params: { saturated: "bigint[]" },
     columns: { due: "timestamptz?" },
   },
   "nextDue.number_checks": {
+    params: { saturated: "bigint[]", of: "bigint", shards: "bigint[]" },
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.files": {
     params: { saturated: "bigint[]", of: "bigint", shards: "bigint[]" },
     columns: { due: "timestamptz?" },
   },
@@ -1067,21 +1079,13 @@ export const sqlTypes = {
     params: { limit: "bigint", before: "timestamptz" },
     columns: { id: "bigint" },
   },
-  "readMark.claim": {
-    params: { now: "timestamptz", of: "bigint", shards: "bigint[]", limit: "bigint", until: "timestamptz", most: "bigint" },
-    columns: { id: "bigint", number_id: "bigint", platform: "text", read_up_to: "bigint", group_id: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", messages: "json" },
+  "receivedFile.find": {
+    params: { id: "bigint" },
+    columns: { state: "text", id: "bigint?", workspace_id: "bigint?", mode: "text?", file_name: "text?", type: "text?", mime_type: "text?", size: "bigint?", storage_key: "text?", created_at: "timestamptz?" },
   },
-  "readMark.settle": {
-    params: { upTo: "bigint", at: "timestamptz", chatId: "bigint" },
-    columns: {},
-  },
-  "readMark.postpone": {
-    params: { until: "timestamptz", chatId: "bigint" },
-    columns: {},
-  },
-  "readMark.ofNumber": {
-    params: { numberId: "bigint" },
-    columns: { id: "bigint", marked_up_to: "bigint", marked_at: "timestamptz" },
+  "receivedFile.request": {
+    params: { now: "timestamptz", id: "bigint" },
+    columns: { received_message_id: "bigint" },
   },
   "received.ofWorkspace": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
@@ -1181,15 +1185,15 @@ export const sqlTypes = {
   },
   "restore.list": {
     params: { before: "bigint", limit: "bigint", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "restore.messages": {
     params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", dueUntil: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "restore.byIds": {
     params: { ids: "bigint[]", workspaceId: "bigint", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "restore.reminders": {
     params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
@@ -1405,7 +1409,7 @@ export const sqlTypes = {
   },
   "version1Lists.messages": {
     params: { workspaceId: "bigint", mode: "text", since: "timestamptz", until: "timestamptz", limit: "bigint", offset: "bigint" },
-    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", number_id: "bigint?", platform: "text?", from_phone: "text?", to_kind: "text?", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text?", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz?", due_at: "timestamptz?", transport_id: "text?", callback_url: "text?", reference: "text?", state: "text?", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?" },
+    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", number_id: "bigint?", platform: "text?", from_phone: "text?", to_kind: "text?", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text?", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz?", due_at: "timestamptz?", transport_id: "text?", callback_url: "text?", reference: "text?", state: "text?", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?" },
   },
   "version1Lists.media": {
     params: { workspaceId: "bigint", mode: "text", limit: "bigint", offset: "bigint" },

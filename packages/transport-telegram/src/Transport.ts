@@ -3,14 +3,7 @@
  * refusing a repeat as known proves that it was sent.
  */
 import { TelegramTransport, outcomeOnceExpired, sleepInRealTime } from "@messaging-service/core"
-import type {
-  NumberId,
-  OutgoingMessage,
-  ReadMark,
-  ReadMarkOutcome,
-  SendOutcome,
-  TransportId,
-} from "@messaging-service/core"
+import type { NumberId, OutgoingMessage, SendOutcome, TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Clock, Deferred, Effect, Layer } from "effect"
@@ -29,7 +22,6 @@ import type { CallFailed } from "./Client.ts"
 import { toText, upload } from "./content.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenAccount } from "./Account.ts"
-import { markOver } from "./readMarks.ts"
 import { resolve } from "./recipients.ts"
 import type { Resolved } from "./recipients.ts"
 
@@ -55,7 +47,7 @@ const findMillis = 5000
 /** How many of a person's messages may follow the latest one to that person. */
 const maxAnswers = 100
 
-const toHistory = (peer: Peer["peer"]): tl.messages.RawGetHistoryRequest => ({
+const toHistory = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest => ({
   _: "messages.getHistory",
   peer,
   offsetId: 0,
@@ -67,33 +59,28 @@ const toHistory = (peer: Peer["peer"]): tl.messages.RawGetHistoryRequest => ({
   hash: Long.ZERO,
 })
 
-type Peer = Extract<Resolved, { readonly peer: unknown }>
-
 /** The latest outgoing message. */
 const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
   messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
-/** Why there is no session now. */
-type NoAccount = typeof soon | typeof moved | typeof notConnected
-
 /** Runs `use` over the number's session, or says why there is none. */
-const overSession = <A>(
+const overSession = (
   sessions: typeof Sessions.Service,
   numberId: NumberId,
-  use: (account: OpenAccount) => Effect.Effect<A>,
-): Effect.Effect<A | NoAccount> =>
+  use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
+): Effect.Effect<SendOutcome> =>
   Effect.suspend(() => {
     const open = sessions.openNow(numberId)
     return open === null ? overOnceOpen(sessions, numberId, use) : use(open)
   })
 
-const overOnceOpen = <A>(
+const overOnceOpen = (
   sessions: typeof Sessions.Service,
   numberId: NumberId,
-  use: (account: OpenAccount) => Effect.Effect<A>,
-): Effect.Effect<A | NoAccount> =>
+  use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
+): Effect.Effect<SendOutcome> =>
   Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
-    Effect.flatMap((account): Effect.Effect<A | NoAccount> => {
+    Effect.flatMap((account) => {
       if (account === null) return Effect.succeed(notConnected)
       // The store did not answer: try again.
       if (account === "connection_lost") {
@@ -123,7 +110,7 @@ const request = Effect.fnUntraced(function* request(
  */
 const findSent = (
   { client, hasRead, questions, sent }: OpenAccount,
-  { peer, peerId }: Peer,
+  peer: tl.RawInputPeerUser,
   transportId: TransportId,
 ) =>
   Effect.gen(function* () {
@@ -141,18 +128,17 @@ const findSent = (
           .pipe(Effect.map((history) => ("messages" in history ? history.messages : []))),
       )
     const [dialog] = dialogs
-    if (dialog?._ === "dialog") hasRead(peerId, dialog.readOutboxMaxId)
-    if (messageId !== null) sent.add(peerId, messageId, transportId)
+    if (dialog?._ === "dialog") hasRead(peer.userId, dialog.readOutboxMaxId)
+    if (messageId !== null) sent.add(peer.userId, messageId, transportId)
   }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
 const deliver = Effect.fnUntraced(function* deliver(
   account: OpenAccount,
   message: OutgoingMessage,
-  to: Peer,
+  { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
   created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
 ) {
   const { client, inbox, ownChanges, questions, sent } = account
-  const { peer, peerId } = to
   const answer = yield* questions
     .request((abortSignal) =>
       created._ === "messages.sendMessage"
@@ -165,7 +151,7 @@ const deliver = Effect.fnUntraced(function* deliver(
       ),
     )
   if (answer === null) {
-    yield* findSent(account, to, message.transportId)
+    yield* findSent(account, peer, message.transportId)
     return accepted
   }
   const messageId = messageIdIn(answer)
@@ -231,10 +217,6 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         overSession(sessions, message.numberId, (account) =>
           attempt(sessions, account, message, false),
         ),
-      ),
-      markRead: Effect.fn("TelegramTransport.markRead")(
-        (mark: ReadMark): Effect.Effect<ReadMarkOutcome> =>
-          overSession(sessions, mark.numberId, (account) => markOver(account, mark)),
       ),
       // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,

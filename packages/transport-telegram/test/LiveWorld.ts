@@ -12,6 +12,7 @@ import {
   TelegramLogin,
   TelegramTransport,
   parsePhone,
+  WakeUp,
 } from "@messaging-service/core"
 import type {
   NumberId,
@@ -42,6 +43,7 @@ export const { Proxies, Told, until, untilSo } = live
 
 const layerStoresWith = <E>(ownership: Layer.Layer<NumberOwnership, E, Store>) =>
   SessionVault.layer.pipe(
+    Layer.provide(WakeUp.layerLocal),
     Layer.merge(live.layerProxies),
     Layer.provide(layerStoredSecrets),
     Layer.provideMerge(Layer.provideMerge(ownership, memoryStore)),

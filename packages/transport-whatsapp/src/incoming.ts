@@ -19,7 +19,6 @@ import {
   toNumber,
 } from "baileys"
 import type { BinaryNode, proto } from "baileys"
-import { addressIn } from "./readMarks.ts"
 import { toDigits } from "./recipients.ts"
 
 /** The number's own addresses. */
@@ -292,7 +291,5 @@ export const toIncoming = (
   const content = addressed && describe(message)
   if (!addressed || !content) return null
   const quote = quoteIn(message)
-  const address = addressed.fromMe ? null : addressIn(stanza)
-  const sentAt = (Number(stanza.attrs["t"]) || 0) * 1000
-  return { ...addressed, address, ...content, quote, sentAt }
+  return { ...addressed, ...content, quote, sentAt: (Number(stanza.attrs["t"]) || 0) * 1000 }
 }

@@ -15,6 +15,7 @@ import {
   WhatsAppTransport,
   parsePhone,
   Store,
+  WakeUp,
 } from "@messaging-service/core"
 import type {
   LinkingEvent,
@@ -115,6 +116,7 @@ export const layerStoresOn = (
   ownership: Layer.Layer<NumberOwnership> = NumberOwnership.layerAll,
 ) =>
   SessionVault.layer.pipe(
+    Layer.provide(WakeUp.layerLocal),
     Layer.merge(live.layerProxies),
     Layer.provide(layerStoredSecrets),
     Layer.provideMerge(layerTroubled),

@@ -10,6 +10,7 @@ import {
   SessionVault,
   Store,
   layerStoredSecrets,
+  WakeUp,
 } from "@messaging-service/core"
 import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres, bySize, processes } from "@messaging-service/testkit"
@@ -129,7 +130,7 @@ layer(Layer.merge(EmbeddedPostgres.layer(), layerServer), { excludeTestServices:
         const { database, path, username } = yield* (yield* EmbeddedPostgres).createDatabase()
         const address = { database, path, username }
         const layerStores = SessionVault.layer.pipe(
-          Layer.provide(layerStoredSecrets),
+          Layer.provide([layerStoredSecrets, WakeUp.layerLocal]),
           Layer.provideMerge(Layer.merge(layerPostgres(address), NumberOwnership.layerAll)),
           Layer.provide(SecretsKey.layerHex(secretsKey)),
           Layer.provideMerge(Ids.layerRandom),

@@ -7,6 +7,7 @@ import {
   layerStoredSecrets,
   SecretsKey,
   SessionVault,
+  WakeUp,
 } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { layerCryptoIds } from "@messaging-service/node"
@@ -132,7 +133,7 @@ const openLinking = Effect.fnUntraced(function* openLinking(
   const vault = Context.get(
     yield* Layer.build(
       SessionVault.layer.pipe(
-        Layer.provide([layerStoredSecrets, NumberOwnership.layerAll]),
+        Layer.provide([layerStoredSecrets, NumberOwnership.layerAll, WakeUp.layerLocal]),
         Layer.provide(SecretsKey.layerHex(secretsKey)),
         Layer.provide(layerCryptoIds),
         Layer.provide(storeOn(database, 2)),

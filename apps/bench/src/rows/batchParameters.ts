@@ -33,7 +33,6 @@ export const batchParameters = (
     from: number,
     phones,
     contactIds: [],
-    chatIds: [],
     mediaId: null,
     exactQuota: null,
     idempotency: null,

@@ -9,7 +9,6 @@ import type {
   Recipient,
   Reminder,
   SendMessage,
-  SendRecipient,
 } from "@messaging-service/client"
 import {
   any,
@@ -67,15 +66,12 @@ export const recipient: Value<Recipient> = {
 }
 
 export const recipientText = (to: Message["to"] | Reminder["to"]): string => {
-  const { chat_id, contact_id, group, phone, username } = to as {
-    readonly [name in "phone" | "group" | "username" | "contact_id" | "chat_id"]?:
-      | string
-      | number
-      | null
+  const { contact_id, group, phone, username } = to as {
+    readonly [name in "phone" | "group" | "username" | "contact_id"]?: string | number | null
   }
-  if (phone ?? username) return String(phone ?? username)
-  if (group !== undefined) return `group:${group}`
-  return chat_id === undefined ? `contact:${contact_id}` : `chat:${chat_id}`
+  return String(
+    phone ?? username ?? (group === undefined ? `contact:${contact_id}` : `group:${group}`),
+  )
 }
 
 export const messageColumns = [
@@ -181,7 +177,7 @@ const getText = async (
  * and how many are uncertain.
  */
 const sendParts = async (
-  to: ReadonlyArray<SendRecipient>,
+  to: ReadonlyArray<Recipient>,
   message: Omit<SendMessage, "to">,
   key: string | undefined,
   accepted: ((part: ReadonlyArray<Message>) => Promise<void>) | undefined,
@@ -306,7 +302,6 @@ export const messageCommands = [
       ...targetOptions,
       to: any(recipient),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
-      chat: any(count("ID", "A chat of the sending number, where conversations are on.")),
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
       at: maybe(instant("When to send.")),
@@ -318,9 +313,8 @@ export const messageCommands = [
     },
     run: async (input, tools) => {
       const { output, machine } = tools
-      const named = await getRecipients(input.to, input["to-file"])
-      const to = [...named, ...input.chat.map((chat_id) => ({ chat_id }))]
-      if (to.length === 0) throw usageError("give recipients with --to, --to-file or --chat")
+      const to = await getRecipients(input.to, input["to-file"])
+      if (to.length === 0) throw usageError("give recipients with --to or --to-file")
       if (input["idempotency-key"] !== undefined) refuseRelative(input)
       if (input.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
       const tokens = await interruptible(

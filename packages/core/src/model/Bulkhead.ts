@@ -387,6 +387,8 @@ export const sharedLimits = table({
   nameLookUps: { whole: 512, share: { of: "workspace", most: 32 } },
   /** Idle connections kept for the next call to the same receiver. */
   keptConnections: { whole: 1000, share: { of: "workspace", most: 100 } },
+  /** Files of received messages that are fetched (contract: Files of received messages). */
+  receivedFiles: { whole: 16, share: { of: "workspace", most: 4 } },
   /** Linked files, from the first byte until sent or stored; each may hold 100 MB of disk. */
   linkedFiles: { whole: 64, share: { of: "workspace", most: 16 } },
 })

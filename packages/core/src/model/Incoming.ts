@@ -2,8 +2,8 @@
  * What people write to a number, as a transport tells of it, and what the store keeps of that (contract:
  * Received messages and chats). Pure.
  */
-import { eventId } from "./Ids.ts"
-import type { EventId, Ids } from "./Ids.ts"
+import type { EventId } from "./Ids.ts"
+import type { ReceivedFileLink } from "./Media.ts"
 import type { Mode } from "./Workspace.ts"
 
 export const receivedKinds = [
@@ -94,8 +94,6 @@ export interface ReceivedFile {
 export interface Incoming {
   /** The platform's id, by which a repeat is recognised. */
   readonly remoteId: string
-  /** The address under which the remote told of it, where a read mark must name that one. */
-  readonly address?: string | null
   readonly mode: Mode
   /** The number's owner wrote it on the phone or another device. */
   readonly fromMe: boolean
@@ -107,6 +105,11 @@ export interface Incoming {
   readonly text: string
   readonly content: ReceivedContent | null
   readonly file: ReceivedFile | null
+  /**
+   * What fetching the file needs, as the transport reads it: a store gets it sealed. Absent where the message
+   * does not tell.
+   */
+  readonly fileSource?: string | null
   /** The message that it quotes. */
   readonly quote: { readonly remoteId: string | null; readonly text: string } | null
   /** The sender's time. */
@@ -117,6 +120,8 @@ export interface Incoming {
 export interface NewReceived {
   readonly incoming: Incoming
   readonly eventId: EventId
+  /** Makes the link that the event shows. Default: none. */
+  readonly link?: ReceivedFileLink
 }
 
 const maximumTextLength = 65_536
@@ -156,7 +161,7 @@ const fitContent = (content: ReceivedContent): ReceivedContent => {
 }
 
 /** What is kept of it: long texts are cut, and `content.truncated` says so. */
-const keptIncoming = (incoming: Incoming): Incoming => {
+export const keptIncoming = (incoming: Incoming): Incoming => {
   const { content, file, group, person, quote } = incoming
   const text = fit(incoming.text, maximumTextLength)
   const isCut = text.length < incoming.text.toWellFormed().replaceAll("\u0000", "").length
@@ -164,7 +169,6 @@ const keptIncoming = (incoming: Incoming): Incoming => {
   return {
     ...incoming,
     remoteId: fit(incoming.remoteId, maximumNameLength),
-    address: fitOrNull(incoming.address ?? null),
     group: group && {
       remoteId: fit(group.remoteId, maximumNameLength),
       name: fitOrNull(group.name),
@@ -184,14 +188,6 @@ const keptIncoming = (incoming: Incoming): Incoming => {
     },
   }
 }
-
-/** As stores take them: each with what is kept of it, and the id of its event. */
-export const newReceived = (
-  ids: typeof Ids.Service,
-  incoming: ReadonlyArray<Incoming>,
-  now: number,
-): ReadonlyArray<NewReceived> =>
-  incoming.map((one) => ({ incoming: keptIncoming(one), eventId: eventId(ids, now) }))
 
 /** Whether a workspace keeps it. */
 export const isKept = (

@@ -8,7 +8,7 @@ import { outboundUrlMessage, parseOutboundUrl } from "./Egress.ts"
 import type { EgressAnswer, OutboundRule } from "./Egress.ts"
 import { problem, refuse, StoreUnavailable } from "./Refusal.ts"
 import type { Problem, Refusal } from "./Refusal.ts"
-import type { MediaId, WorkspaceId } from "./Ids.ts"
+import type { MediaId, ReceivedMessageId, WorkspaceId } from "./Ids.ts"
 import type { Sender } from "./Auth.ts"
 import type { IdempotencyClaim } from "./Idempotency.ts"
 import { codePointLength, described, nameUpTo, PublicUrl } from "./Input.ts"
@@ -531,10 +531,17 @@ export const removeBytes =
 
 /**
  * A directory file is `reserved` while its bytes are written, then `kept`; a message's file is
- * `attached`. Both end as `deleted`. `discarded` ones were given up before they entered the
- * directory or a message had them.
+ * `attached`, that of a received one `received`. All end as `deleted`. `discarded` ones were given up before
+ * they entered the directory or a message had them.
  */
-export const fileStates = ["reserved", "kept", "attached", "deleted", "discarded"] as const
+export const fileStates = [
+  "reserved",
+  "kept",
+  "attached",
+  "received",
+  "deleted",
+  "discarded",
+] as const
 
 export type FileState = (typeof fileStates)[number]
 
@@ -543,8 +550,11 @@ export const isFileEnded = (state: FileState): boolean =>
   state === "deleted" || state === "discarded"
 
 /** Which limit a file counts against; null for none. */
-export const reservedSpace = (state: FileState): "directory" | "attachments" | null => {
+export const reservedSpace = (
+  state: FileState,
+): "directory" | "attachments" | "received" | null => {
   if (isFileEnded(state)) return null
+  if (state === "received") return "received"
   return state === "attached" ? "attachments" : "directory"
 }
 
@@ -764,6 +774,55 @@ const linkName = (fileName: string): string => {
 const makeToken = (secret: string, id: MediaId, expires: number, name: string): string =>
   `${id.toString(36)}-${expires.toString(36)}-${sign(secret, [id, expires, name])}`
 
+// Files of received messages have links of the same form, which name the message: a link is there before
+// its file is.
+
+const receivedPrefix = "received-"
+
+const makeReceivedToken = (
+  secret: string,
+  id: ReceivedMessageId,
+  expires: number,
+  name: string,
+): string =>
+  `${receivedPrefix}${id.toString(36)}-${expires.toString(36)}-${sign(secret, ["received", id, expires, name])}`
+
+/** The link to the file of a received message. */
+export type ReceivedFileLink = (
+  id: ReceivedMessageId,
+  fileName: string | null,
+  now: number,
+) => string
+
+/** Makes links to files of received messages; they work for 26 hours. The default name is `file`. */
+export const receivedFileLink =
+  (secret: string, origin: string): ReceivedFileLink =>
+  (id, fileName, now) => {
+    const name = linkName(fileName ?? "")
+    const expires = Math.ceil((now + linkLifetimeMillis) / 1000)
+    return `${origin}/media/${makeReceivedToken(secret, id, expires, name)}/${encodeURIComponent(name)}`
+  }
+
+/** As `readLinkPath`, of a received message's file. */
+const readReceivedLinkPath = (
+  secret: string,
+  token: string,
+  segment: string,
+  now: number,
+): { readonly received: ReceivedMessageId; readonly fileName: string } | undefined => {
+  if (!token.startsWith(receivedPrefix)) return undefined
+  const [id = Number.NaN, expires = Number.NaN] = token
+    .slice(receivedPrefix.length)
+    .split("-")
+    .map((part) => Number.parseInt(part, 36))
+  const fileName = decodeSegment(segment)
+  if (!Number.isSafeInteger(id) || !Number.isSafeInteger(expires)) return undefined
+  if (fileName === undefined) return undefined
+  const received = id as ReceivedMessageId
+  if (!sameSecret(token, makeReceivedToken(secret, received, expires, fileName))) return undefined
+  return expires * 1000 > now ? { received, fileName } : undefined
+}
+
 /** The path of a link that works until `expires`, in epoch seconds. */
 export const makeLinkPath = (
   secret: string,
@@ -797,8 +856,14 @@ export class MediaLinks extends Context.Service<
   MediaLinks,
   {
     readonly link: MediaLink
+    /** Makes links to files of received messages. */
+    readonly receivedLink: ReceivedFileLink
     /** See `readLinkPath`. */
-    read(token: string, segment: string, now: number): LinkedFile | undefined
+    read(
+      token: string,
+      segment: string,
+      now: number,
+    ): LinkedFile | ReturnType<typeof readReceivedLinkPath>
   }
 >()("core/MediaLinks") {
   static readonly layer: Layer.Layer<MediaLinks, never, Secrets> = Layer.effect(
@@ -810,7 +875,10 @@ export class MediaLinks extends Context.Service<
         link: lastRemembered(
           (id, fileName, expires) => `${origin}${makeLinkPath(secret, id, fileName, expires)}`,
         ),
-        read: (token, segment, now) => readLinkPath(secret, token, segment, now),
+        receivedLink: receivedFileLink(secret, origin),
+        read: (token, segment, now) =>
+          readReceivedLinkPath(secret, token, segment, now) ??
+          readLinkPath(secret, token, segment, now),
       })
     }),
   )

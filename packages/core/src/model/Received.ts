@@ -5,7 +5,9 @@
 import type { ServiceEvent } from "./Event.ts"
 import type { ChatId, EventId, MessageId, NumberId, ReceivedMessageId, WorkspaceId } from "./Ids.ts"
 import { unknownPerson } from "./Incoming.ts"
-import type { Person, ReceivedContent, ReceivedFile, ReceivedKind } from "./Incoming.ts"
+import type { Person, ReceivedContent, ReceivedKind } from "./Incoming.ts"
+import type { ReceivedFileLink } from "./Media.ts"
+import type { StoredReceivedFile } from "./ReceivedFile.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 import { formatInstant, instantOrNull } from "./Time.ts"
 import type { Mode } from "./Workspace.ts"
@@ -43,7 +45,7 @@ export interface ReceivedMessage {
   readonly kind: ReceivedKind
   readonly text: string
   readonly content: ReceivedContent | null
-  readonly file: ReceivedFile | null
+  readonly file: StoredReceivedFile | null
   readonly replyTo: {
     readonly receivedMessageId: ReceivedMessageId | null
     readonly messageId: MessageId | null
@@ -71,8 +73,26 @@ const personJson = ({ userId, ...person }: Person) => ({
   name: person.name,
 })
 
-/** The public message. */
-export const receivedJson = (message: ReceivedMessage) => {
+const fileJson = (
+  id: ReceivedMessageId,
+  file: StoredReceivedFile,
+  now: number,
+  link: ReceivedFileLink | undefined,
+) => ({
+  state: file.state,
+  mime_type: file.mimeType,
+  size: file.size,
+  file_name: file.fileName,
+  seconds: file.seconds,
+  sha256: file.sha256,
+  url:
+    link !== undefined && (file.state === "ready" || file.state === "remote")
+      ? link(id, file.fileName, now)
+      : null,
+})
+
+/** The public message. Without `link` its file has no URL. */
+export const receivedJson = (message: ReceivedMessage, now: number, link?: ReceivedFileLink) => {
   const { chat, file, from, number, replyTo } = message
   return {
     id: message.id,
@@ -84,16 +104,7 @@ export const receivedJson = (message: ReceivedMessage) => {
     kind: message.kind,
     text: message.text,
     content: message.content,
-    media: file && {
-      // Files are not fetched.
-      state: "off" as const,
-      mime_type: file.mimeType,
-      size: file.size,
-      file_name: file.fileName,
-      seconds: file.seconds,
-      sha256: file.sha256,
-      url: null,
-    },
+    media: file && fileJson(message.id, file, now, link),
     reply_to: replyTo && {
       received_message_id: replyTo.receivedMessageId,
       message_id: replyTo.messageId,
@@ -120,9 +131,13 @@ const maximumBodyBytes = 300 * 1024
 const utf8 = /*#__PURE__*/ new TextEncoder()
 
 /** The event of a message that was just stored (contract: Events of conversations). */
-export const receivedEvent = (id: EventId, message: ReceivedMessage): ServiceEvent => {
+export const receivedEvent = (
+  id: EventId,
+  message: ReceivedMessage,
+  link?: ReceivedFileLink,
+): ServiceEvent => {
   const type = message.fromMe ? "message.echo" : "message.received"
-  const json = receivedJson(message)
+  const json = receivedJson(message, message.receivedAt, link)
   const toBody = (received: ReceivedJson): string =>
     JSON.stringify({
       id,

@@ -15,6 +15,7 @@ import type { AuthorizationCode, Caller, Authorized } from "../model/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../model/Bulkhead.ts"
 import { answerRetentionMillis } from "../model/Idempotency.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../model/Idempotency.ts"
+import { makeOpenReceived } from "./ReceivedFiles.ts"
 import { makeIdempotent } from "./makeIdempotent.ts"
 import type { IdempotentResult } from "./makeIdempotent.ts"
 import { makeCursors, pageFields, queryDecoder } from "../model/Page.ts"
@@ -171,8 +172,13 @@ export class MediaDirectory extends Context.Service<
     ): Effect.Effect<MediaId, Failure<AuthorizationCode | "media_not_found">>
     /**
      * The file for a link's two path segments. Fails with `not_found`: forged, expired or deleted.
+     * That of a received message is fetched first; fails with `service_unavailable` when that takes
+     * longer than 30 s.
      */
-    open(token: string, segment: string): Effect.Effect<OpenedFile, Failure<"not_found">>
+    open(
+      token: string,
+      segment: string,
+    ): Effect.Effect<OpenedFile, Failure<"not_found" | "service_unavailable">>
   }
 >()("core/MediaDirectory") {
   static readonly layer = Layer.effect(
@@ -183,6 +189,7 @@ export class MediaDirectory extends Context.Service<
       const idempotent = yield* makeIdempotent
       const cursors = yield* makeCursors
       const { read } = yield* MediaLinks
+      const openReceived = yield* makeOpenReceived
 
       const remove = removeBytes(store, files)
       const uploads: Uploads = { store, remove }
@@ -226,6 +233,9 @@ export class MediaDirectory extends Context.Service<
         }, Effect.uninterruptible),
         open: Effect.fn("MediaDirectory.open")(function* open(token, segment) {
           const linked = read(token, segment, yield* Clock.currentTimeMillis)
+          if (linked !== undefined && "received" in linked) {
+            return yield* openReceived(linked.received, linked.fileName)
+          }
           const found = linked === undefined ? null : yield* store.find(linked.id)
           if (linked === undefined || found === null || found.deleted) {
             return yield* refuse("not_found")

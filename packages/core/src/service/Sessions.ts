@@ -17,7 +17,6 @@
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { Ids, numberEventIds } from "../model/Ids.ts"
-import { newReceived } from "../model/Incoming.ts"
 import type { Incoming } from "../model/Incoming.ts"
 import type { NumberId } from "../model/Ids.ts"
 import { Secrets } from "../model/Secrets.ts"
@@ -32,7 +31,9 @@ import type {
   LoggedIn,
   Exchanged,
 } from "../model/Shards.ts"
+import { makeNewReceived } from "./ReceivedFiles.ts"
 import type { ChatStore } from "../store/ChatStore.ts"
+import { WakeUp } from "../store/DueWork.ts"
 import { Store } from "../store/Store.ts"
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
@@ -43,6 +44,8 @@ interface Vault {
   readonly secrets: Secrets["Service"]
   readonly ownership: NumberOwnership["Service"]
   readonly ids: Ids["Service"]
+  readonly newReceived: Effect.Success<typeof makeNewReceived>
+  readonly wakeUp: WakeUp["Service"]
   /** One for each live number. */
   readonly paces: Map<NumberId, Effect.Effect<void>>
   /** One for each live number. */
@@ -86,6 +89,35 @@ const sealedKeys = ({ secrets }: Vault, numberId: NumberId, keys: ReadonlyArray<
     value:
       key.value === null ? null : secrets.seal(keyContext(numberId, key.type, key.id), key.value),
   }))
+
+interface Writing {
+  readonly received: ReadonlyArray<Incoming>
+  readonly fence: Fence
+  readonly now: number
+}
+
+/** Files of what was received are fetched once it is stored. */
+const writeTo = (
+  vault: Vault,
+  numberId: NumberId,
+  credentials: string | null,
+  keys: ReadonlyArray<KeyChange>,
+  { fence, now, received }: Writing,
+) =>
+  vault.store
+    .write(
+      numberId,
+      credentials === null ? null : vault.secrets.seal(credentialsContext(numberId), credentials),
+      sealedKeys(vault, numberId, keys),
+      now,
+      fence,
+      vault.newReceived(numberId, received, now),
+    )
+    .pipe((write) =>
+      received.some(({ file }) => file !== null)
+        ? Effect.tap(write, vault.wakeUp.wake("files"))
+        : write,
+    )
 
 /** Replaces credentials that are still those that the caller read. A repeat finds it done. */
 const exchange = (
@@ -168,6 +200,8 @@ export class SessionVault extends Context.Service<
         ownership,
         ids: yield* Ids,
         paces: new Map(),
+        newReceived: yield* makeNewReceived,
+        wakeUp: yield* WakeUp,
         semaphores: new Map(),
       }
       return SessionVault.of({
@@ -195,14 +229,7 @@ export class SessionVault extends Context.Service<
           }),
         write: (numberId, credentials, keys, received = []) =>
           sequentially(vault, numberId, (fence, now) =>
-            store.write(
-              numberId,
-              credentials === null ? null : secrets.seal(credentialsContext(numberId), credentials),
-              sealedKeys(vault, numberId, keys),
-              now,
-              fence,
-              newReceived(vault.ids, received, now),
-            ),
+            writeTo(vault, numberId, credentials, keys, { received, fence, now }),
           ),
         replace: (numberId, credentials, keys) =>
           sequentially(vault, numberId, (fence, now) =>

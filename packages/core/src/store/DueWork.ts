@@ -24,7 +24,7 @@ export const kindsOfWork = [
   "reminders",
   "campaigns",
   "pauses",
-  "read_marks",
+  "files",
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
@@ -41,6 +41,7 @@ export const sharedWork = {
   deliveries: sharedLimits.callbackCalls,
   number_checks: sharedLimits.numberChecks,
   linking: sharedLimits.linkAttempts,
+  files: sharedLimits.receivedFiles,
 } as const
 
 export type SharedWork = keyof typeof sharedWork
@@ -62,7 +63,7 @@ export interface AttemptInFlight {
 export interface Workload {
   readonly nextDue: number | null
   /**
-   * Messages and chunks of number checks that transports hold, ordered by name. An attempt leaves
+   * Messages, chunks of number checks and files that transports hold, ordered by name. An attempt leaves
    * the list when its lease ends; `nextDue` tells when it can be claimed again. For a logged-out
    * number that is not before it reconnects.
    */
@@ -89,9 +90,9 @@ export interface DueWork {
    *   they link themselves; unclaimed live ones when they were requested.
    * - campaigns: when `CampaignStore.due` would list them.
    * - pauses: when one ends by itself whose begin was reported (see `pauseReport`).
-   * - read marks: of connected numbers (see `ChatStore.claimReadMarks`).
+   * - files of received messages: when due; claimed ones at the end of their lease.
    *
-   * `saturated`: workspaces at their concurrency limit. Of their lanes and number checks only the
+   * `saturated`: workspaces at their concurrency limit. Of their lanes, number checks and files only the
    * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks
    * do not count. Work that needs a number outside `owned` never counts.
    */

@@ -16,6 +16,7 @@ import { Context } from "effect"
 import type { BrowserSessionStore } from "./BrowserSessionStore.ts"
 import type { CampaignStore } from "./CampaignStore.ts"
 import type { ChatStore } from "./ChatStore.ts"
+import type { ReceivedFileStore } from "./ReceivedFileStore.ts"
 import type { SubscriptionStore } from "./SubscriptionStore.ts"
 import type { KeyStore } from "../model/Auth.ts"
 import type { MediaStore } from "../model/Media.ts"
@@ -63,6 +64,8 @@ export class Store
       readonly campaigns: CampaignStore
       /** Conversations: what a workspace hears, and under which settings. */
       readonly chats: ChatStore
+      /** Files of received messages. */
+      readonly receivedFiles: ReceivedFileStore
       /** Signed-in browsers of the dashboard, and the links that sign one in. */
       readonly browserSessions: BrowserSessionStore
       /** What open pages are told of. */

@@ -3,15 +3,14 @@
  * the remote's answer or as unknown; a call that merely returned is not "sent". Ticks and
  * connection changes are offered until stored.
  */
-import { Clock, Context, Deferred, Effect, Latch } from "effect"
+import { Clock, Context, Data, Deferred, Effect, Latch } from "effect"
 import type { Stream } from "effect"
-import type { ChatId, NumberId, ReceivedMessageId, TransportId } from "../model/Ids.ts"
+import type { NumberId, TransportId, WorkspaceId } from "../model/Ids.ts"
 import type { MediaFilesError, MediaType } from "../model/Media.ts"
 import type { MessageError } from "../model/Message.ts"
 import type { PairingCode } from "../model/Linking.ts"
 import type { ConnectionReport } from "./NumberStore.ts"
 import type { ConnectionReason, LoginMethod, NumberStatus } from "../model/SendingNumber.ts"
-import type { Person } from "../model/Incoming.ts"
 import type { Phone, Target } from "../model/Recipient.ts"
 
 export interface OutgoingMedia {
@@ -74,33 +73,6 @@ export type SendOutcome =
   /** It may have left: the connection broke, or no acknowledgement came. */
   | { readonly _tag: "Unknown" }
 
-/** A chat that was read, for the remote to know. */
-export interface ReadMark {
-  readonly numberId: NumberId
-  readonly chatId: ChatId
-  /** The furthest message that was read. */
-  readonly upTo: ReceivedMessageId
-  /** The remote's id of the group; null for a chat with one person. */
-  readonly group: string | null
-  /** Null in a group. */
-  readonly person: Person | null
-  /** Messages of others that the remote does not know as read, the furthest first, at most 100 and never none. */
-  readonly messages: ReadonlyArray<{
-    readonly remoteId: string
-    /** See `Incoming.address`. */
-    readonly address: string | null
-  }>
-}
-
-export type ReadMarkOutcome =
-  /** The remote heard it, or never will. */
-  | { readonly _tag: "Marked" }
-  /** The remote asks for a pause of `afterMillis`. */
-  | { readonly _tag: "Postponed"; readonly afterMillis: number }
-  | { readonly _tag: "NotConnected" }
-  /** The remote did not answer, or the connection broke. */
-  | { readonly _tag: "Unknown" }
-
 export type TransportEvent =
   /** May repeat, skip and arrive out of order. */
   | {
@@ -123,6 +95,29 @@ export type TransportEvent =
 /** Takes an event into the service. Done once stored; it waits for the store. */
 export type TakeEvent = (event: TransportEvent) => Effect.Effect<void>
 
+/** A file that a person sent to a number. */
+export interface FileRequest {
+  readonly numberId: NumberId
+  readonly workspaceId: WorkspaceId
+  /** What the transport told of it (`Incoming.fileSource`). */
+  readonly source: string
+  /** As the message says; null where it does not. */
+  readonly size: number | null
+  /** Hexadecimal, as the message says; null where it does not. */
+  readonly sha256: string | null
+  /** No more is read. */
+  readonly maximumBytes: number
+}
+
+/** No file, or not now. `later`: it may be there at another time, such as once the number is connected. */
+export class FileUnavailable extends Data.TaggedError("FileUnavailable")<{
+  readonly reason: "gone" | "refused" | "too_large" | "later"
+}> {
+  override get message() {
+    return `file of a message: ${this.reason}`
+  }
+}
+
 export interface Transport {
   /** Whether the remote shows one copy per transport id, so that repeats are safe. */
   readonly dropsCopies: boolean
@@ -134,10 +129,10 @@ export interface Transport {
    */
   listen(take: TakeEvent): Effect.Effect<never>
   /**
-   * Tells the remote that a chat was read. A repeat does no harm. Never fails: errors are outcomes. May be
-   * interrupted at any point. Without it marks reach no remote.
+   * The bytes of a file, unsealed. Fails at the end, too, when they are not what the message says. May be
+   * interrupted at any point. Absent where the transport fetches none.
    */
-  markRead?(mark: ReadMark): Effect.Effect<ReadMarkOutcome>
+  fetchFile?(request: FileRequest): Stream.Stream<Uint8Array, FileUnavailable>
   /**
    * States of this process's connections, for transports that have them. The worker stores them for
    * every process.

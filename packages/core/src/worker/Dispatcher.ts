@@ -54,7 +54,7 @@ import type {
   UnfinishedAttempt,
 } from "../model/Lane.ts"
 import { testAnswer, testAnswerMillis } from "../model/Conversation.ts"
-import { newReceived } from "../model/Incoming.ts"
+import { keptIncoming } from "../model/Incoming.ts"
 import { toTarget } from "../model/Recipient.ts"
 import { isOwned } from "../model/Shards.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
@@ -715,7 +715,9 @@ const makeTestTicks = Effect.gen(function* makeTestTicks() {
     yield* Effect.sleep(testAnswerMillis)
     const now = yield* Clock.currentTimeMillis
     const answer = testAnswer(message, now)
-    if (answer !== null) yield* chats.receive(message.from.id, newReceived(ids, [answer], now), now)
+    if (answer === null) return
+    const received = { incoming: keptIncoming(answer), eventId: eventId(ids, now) }
+    yield* chats.receive(message.from.id, [received], now)
   })
   return Effect.gen(function* applyTestTicks() {
     const due = yield* messages.dueTestTicks(yield* Clock.currentTimeMillis, testMessages.whole)

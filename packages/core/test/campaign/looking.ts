@@ -130,7 +130,6 @@ export const aTake = ({
       ),
       contactIdByPhone: new Map(),
       contacts: new Map([[withPhone.id, withPhone]]),
-      chats: new Map(),
       media: null,
       ...facts,
     },

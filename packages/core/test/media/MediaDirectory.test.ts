@@ -3,6 +3,7 @@ import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-m
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { WakeUp } from "../../src/store/DueWork.ts"
 import { StoreUnavailable } from "../../src/model/Refusal.ts"
 import { Ids } from "../../src/model/Ids.ts"
 import type { MediaId } from "../../src/model/Ids.ts"
@@ -32,6 +33,7 @@ const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
   )
   const replacedStore = storeChanged(({ media: real }) => ({ media: { ...real, ...store(real) } }))
   return MediaDirectory.layer.pipe(
+    Layer.provide(WakeUp.layerLocal),
     Layer.provideMerge(MediaLinks.layer),
     Layer.provide(layerStoredSecrets),
     Layer.provide(SecretsKey.layerHex("5e".repeat(32))),

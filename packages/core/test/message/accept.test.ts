@@ -203,7 +203,6 @@ describe("an acceptance", () => {
             callbackUrl: null,
             reference: null,
             campaign: null,
-            replyTo: null,
           },
         ],
       })

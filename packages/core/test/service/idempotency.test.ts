@@ -204,7 +204,6 @@ describe("Idempotency-Key", () => {
           from: null,
           phones: [],
           contactIds: [],
-          chatIds: [],
           mediaId: null,
           exactQuota: null,
           idempotency: { keyId: toClaimant(key), key: "key", fingerprint: "same", token: "dead" },

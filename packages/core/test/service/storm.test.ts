@@ -262,7 +262,6 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
         from: number,
         phones: [],
         contactIds: [],
-        chatIds: [],
         mediaId: null,
         exactQuota: { numberId: number, planned },
         idempotency: null,

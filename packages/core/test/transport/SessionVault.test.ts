@@ -1,6 +1,7 @@
 /** Sessions of live transports are sealed before the store sees them, and written in order. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result } from "effect"
+import { WakeUp } from "../../src/store/DueWork.ts"
 import { NumberMoved, NumberOwnership } from "../../src/service/NumberOwnership.ts"
 import type { Fence, Shard } from "../../src/model/Shards.ts"
 import { SessionVault } from "../../src/service/Sessions.ts"
@@ -52,6 +53,7 @@ const layerVault = (
   return SessionVault.layer.pipe(
     Layer.provide([
       Ids.layerRandom,
+      WakeUp.layerLocal,
       storeWith({
         sessions: {
           list: Effect.succeed([]),

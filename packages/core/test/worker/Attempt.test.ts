@@ -105,7 +105,11 @@ describe("an attempt", () => {
         makeAttempt,
         Layer.mergeAll(
           Ids.layerRandom,
-          Layer.succeed(MediaLinks, { link: (id) => `link to ${id}`, read: () => undefined }),
+          Layer.succeed(MediaLinks, {
+            link: (id) => `link to ${id}`,
+            receivedLink: (id) => `link to file ${id}`,
+            read: () => undefined,
+          }),
           Layer.succeed(WhatsAppTransport, transport("whatsapp")),
           Layer.succeed(TelegramTransport, transport("telegram")),
           Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),

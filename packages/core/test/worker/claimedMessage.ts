@@ -29,7 +29,6 @@ export const aMessage = (overrides: Partial<Message> = {}): Message => ({
   callbackUrl: null,
   reference: null,
   campaign: null,
-  replyTo: null,
   ...overrides,
 })
 

@@ -14,7 +14,6 @@ export const paletteLabels = {
 export const pageNames = {
   overview: "Overview",
   messages: "Messages",
-  chats: "Chats",
   campaigns: "Campaigns",
   numbers: "Numbers",
   reminders: "Reminders",
@@ -61,8 +60,6 @@ export const shellLabels = {
   disabled: "This workspace is disabled. Messages wait until it is enabled again.",
   disabledForOperators:
     "This workspace is disabled. Messages wait until you enable it in Settings.",
-  unreadChats: (count: number, max: number) =>
-    count > max ? `more than ${max} unread` : `${count} unread`,
   movedOn: (span: string) => `${span} ahead`,
   showNews: "resume live updates",
   holdStill: "pause live updates",
@@ -108,12 +105,6 @@ export const pagerLabels = {
   asking: "Loading…",
   newer: "Newer",
   older: "Older",
-}
-
-export const filterLabels = {
-  search: "Search",
-  mode: "Mode",
-  modes: { live: "Live messages", test: "Test messages" },
 }
 
 export const secretLabels = {

@@ -3,20 +3,20 @@ import {
   Chats,
   ChatsQuery,
   described,
+  MediaLinks,
   platforms,
-  ReadBody,
+  receivedFileStates,
   receivedJson,
   receivedKinds,
   ReceivedQuery,
 } from "@messaging-service/core"
-import type { ListChats, ListReceived, MarkRead } from "@messaging-service/core"
-import { Effect, Schema } from "effect"
+import type { ListChats, ListReceived, ReceivedMessage } from "@messaging-service/core"
+import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {
   deleted,
   DeletedJson,
   IdJson,
-  json,
   jsonBody,
   page,
   pageBody,
@@ -88,16 +88,22 @@ export const ReceivedMessageJson = Schema.Struct({
   media: described(
     Schema.NullOr(
       Schema.Struct({
-        state: described(Schema.Literal("off"), "Files are not fetched."),
+        state: described(
+          Schema.Literals(receivedFileStates),
+          "`ready`: kept here. `remote`: fetched, or fetched once `url` is called. `full`: there was no room. `gone`: the platform has it no more. `refused`: it is not what the message says.",
+        ),
         mime_type: TextOrNull,
         size: described(Schema.NullOr(Schema.Int), "Bytes."),
         file_name: TextOrNull,
         seconds: Schema.NullOr(Schema.Finite),
         sha256: TextOrNull,
-        url: Schema.Null,
+        url: described(
+          TextOrNull,
+          "Of a `ready` or `remote` file, for 26 hours; a call waits up to 30 s while it is fetched.",
+        ),
       }),
     ),
-    "The file, as the message tells of it.",
+    "The file, as the message tells of it until it is `ready`.",
   ),
   reply_to: described(
     Schema.NullOr(
@@ -115,6 +121,13 @@ export const ReceivedMessageJson = Schema.Struct({
   edited_at: Schema.NullOr(TimeText),
   revoked_at: Schema.NullOr(TimeText),
 }).annotate({ identifier: "ReceivedMessage" })
+
+/** Shows received messages with links of now. */
+export const receivedShown = Effect.gen(function* () {
+  const { receivedLink } = yield* MediaLinks
+  const now = yield* Clock.currentTimeMillis
+  return (message: ReceivedMessage) => receivedJson(message, now, receivedLink)
+})
 
 const { fields: person } = PersonJson
 
@@ -137,10 +150,6 @@ const ChatJson = Schema.Struct({
   ),
 }).annotate({ identifier: "Chat" })
 
-const ReadChatJson = Schema.Struct({ chatId: IdJson, upTo: IdJson }).annotate({
-  identifier: "ReadChat",
-})
-
 const ofConversations = true
 
 const route = routeV2("Chats")
@@ -158,7 +167,7 @@ export const chatRoutes: ReadonlyArray<RouteV2> = [
     refused: ["invalid_datetime"],
     handler: Effect.fnUntraced(function* listReceivedMessages({ caller, request }) {
       const chats = yield* Chats
-      return pageJson(yield* chats.listReceived(caller, request), receivedJson)
+      return pageJson(yield* chats.listReceived(caller, request), yield* receivedShown)
     }),
   }),
   route("GET /api/v2/received-messages/{id}", {
@@ -170,7 +179,8 @@ export const chatRoutes: ReadonlyArray<RouteV2> = [
     refused: ["received_message_not_found"],
     handler: Effect.fnUntraced(function* getReceivedMessage({ caller, id }) {
       const chats = yield* Chats
-      return receivedJson(yield* chats.getReceived(caller, id("id")))
+      const show = yield* receivedShown
+      return show(yield* chats.getReceived(caller, id("id")))
     }),
   }),
   route("DELETE /api/v2/received-messages/{id}", {
@@ -223,23 +233,6 @@ export const chatRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* deleteChat({ caller, id }) {
       const chats = yield* Chats
       return deleted(yield* chats.delete(caller, id("id")))
-    }),
-  }),
-  route("POST /api/v2/chats/{id}/read", {
-    ofConversations,
-    idempotent: true,
-    id: "markChatRead",
-    summary: "Mark a chat as read",
-    about:
-      "Up to that message, and never back. The number's phone marks it too once it is connected; its privacy settings decide whether people see it.",
-    request: json<MarkRead>()(ReadBody, { up_to: 71 }),
-    status: 202,
-    success: "The mark is stored: how far the chat is read by now.",
-    answer: jsonBody(ReadChatJson, { chat_id: 9, up_to: 71 }),
-    refused: [{ code: "chat_not_found", inPath: true }, "received_message_not_found"],
-    handler: Effect.fnUntraced(function* markChatRead({ caller, id, idempotency, request }) {
-      const chats = yield* Chats
-      return yield* chats.markRead(caller, id("id"), request, idempotency)
     }),
   }),
 ]

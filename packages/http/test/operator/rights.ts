@@ -40,7 +40,6 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   listWorkspaceChats: everyone,
   getWorkspaceChat: everyone,
   deleteWorkspaceChat: administrators,
-  markWorkspaceChatRead: everyone,
 
   streamNews: everyone,
 
@@ -135,7 +134,6 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   setBehaviour: operator,
   scanCode: operator,
   writeMessage: operator,
-  listReadMarks: operator,
   logOut: operator,
   getRegistered: operator,
   setRegistered: operator,

@@ -1,4 +1,5 @@
 /** What people write, over HTTP: answers, events, rights, pages, and what a workspace without it sees. */
+import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorBody } from "../HttpTestClients.ts"
@@ -15,6 +16,11 @@ import {
 } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 import { send } from "./Asking.ts"
+import { follow, png } from "./Uploading.ts"
+
+interface Media {
+  readonly media: { readonly [field: string]: unknown; readonly url: string }
+}
 
 type Received = Created & Readonly<Record<string, unknown>>
 
@@ -34,9 +40,9 @@ const ada = { phone: "+15550001234", name: "Ada" }
 const tryWrite = (number: Created, json: object) =>
   operate({ method: "POST", path: `${simulator}/numbers/${number.id}/received-messages`, json })
 
-const write = (number: Created, json: object = {}) =>
+const write = <A extends Received = Received>(number: Created, json: object = {}) =>
   Effect.map(tryWrite(number, { from: ada, text: "Hello", ...json }), (answer) =>
-    expectBody<Received>(answer, 201),
+    expectBody<A>(answer, 201),
   )
 
 const get = <A = Received>(token: string, path: string) =>
@@ -80,6 +86,87 @@ layer(layerWithWayOut())("received messages", (it) => {
       const [chat] = yield* list(key, "?unread=true&phone=%2B15550001234", chats)
       assert.deepInclude(chat, { ...ada, number_id: number.id, unread: 1, type: "person" })
       assert.deepStrictEqual(yield* get(key, `${chats}/${chat?.id}`), chat)
+    }),
+  )
+
+  it.effect("bring files, which are fetched, served by signed links and erased with them", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { number, token: key, workspace } = yield* aListener()
+      yield* anEndpoint(key, receiver, { events: ["message.received"] })
+      const file = { file_name: "menu.png", data: png.toString("base64") }
+      const {
+        id,
+        kind,
+        media: first,
+      } = yield* write<Received & Media>(number, { media: file, kind: "image" })
+      assert.strictEqual(kind, "image")
+      assert.deepInclude(first, { state: "remote", file_name: "menu.png", mime_type: null })
+      yield* settle
+      const { media } = yield* get<Received & Media>(key, `${received}/${id}`)
+      const { url: _, ...shown } = media
+      assert.deepStrictEqual(shown, {
+        state: "ready",
+        mime_type: "image/png",
+        size: png.length,
+        file_name: "menu.png",
+        seconds: null,
+        sha256: createHash("sha256").update(png).digest("hex"),
+      })
+      const [announced] = receiver.deliveries.map(
+        (delivery) =>
+          (
+            bodyOfDelivery(delivery).data as unknown as {
+              readonly received_message: Received & Media
+            }
+          ).received_message,
+      )
+      assert.strictEqual(announced?.media["state"], "remote")
+      for (const url of [media.url, announced?.media.url ?? ""]) {
+        const answer = yield* follow(url)
+        assert.deepStrictEqual(answer.bytes, png)
+        assert.strictEqual(answer.headers.get("content-type"), "image/png")
+      }
+      const { stored } = yield* operate({ path: inWorkspace(workspace, "conversations") }).pipe(
+        Effect.map((answer) => expectBody<{ readonly stored: object }>(answer, 200)),
+      )
+      assert.deepInclude(stored, { messages: 1, bytes: png.length })
+      const forged = media.url.replace(/received-\w/, "received-z")
+      assert.strictEqual((yield* follow(forged)).status, 404)
+      expectBody(yield* ask({ method: "DELETE", path: `${received}/${id}`, token: key }), 200)
+      assert.strictEqual((yield* follow(media.url)).status, 404)
+    }),
+  )
+
+  it.effect("bring files that are fetched once their link is called, or never", () =>
+    Effect.gen(function* () {
+      const media = { file_name: "a.txt", data: Buffer.from("Text").toString("base64") }
+      const whole = Buffer.alloc(1024 ** 2).toString("base64")
+      const demanded = yield* aListener({ media: "on_demand" })
+      const { id } = yield* write(demanded.number, { media })
+      yield* settle
+      const read = get<Received & Media>(demanded.token, `${received}/${id}`)
+      const { media: remote } = yield* read
+      assert.strictEqual(remote.state, "remote")
+      assert.strictEqual((yield* follow(remote.url)).bytes.toString(), "Text")
+      assert.deepInclude((yield* read).media, { state: "ready", mime_type: "text/plain" })
+      for (const [settings, state] of [
+        [{ media: "off" }, "off"],
+        [{ max_file_bytes: 3 }, "too_large"],
+        [{ max_storage_bytes: 3 }, "full"],
+      ] as const) {
+        const { number, token: key } = yield* aListener(settings)
+        const message = yield* write(number, { media })
+        yield* settle
+        const file = yield* get<Received & Media>(key, `${received}/${message.id}`)
+        assert.deepInclude<object>(file.media, { state, url: null, size: 4, file_name: "a.txt" })
+      }
+      const { number } = yield* aListener()
+      yield* write(number, { media: { data: whole } })
+      for (const data of ["no base64!", `${whole}AAAA`]) {
+        const refused = yield* tryWrite(number, { from: ada, media: { data } })
+        assert.strictEqual(errorBody(refused).code, "validation_failed")
+      }
     }),
   )
 
@@ -169,41 +256,6 @@ layer(layerWithWayOut())("received messages", (it) => {
       assert.strictEqual(yield* getCode(key, chat, "DELETE"), "chat_not_found")
       assert.deepStrictEqual(yield* list(key), [])
       assert.strictEqual((yield* write(number))["sequence"], 3)
-    }),
-  )
-
-  it.effect("are marked as read up to one of them, once for each Idempotency-Key", () =>
-    Effect.gen(function* () {
-      const { number, token, workspace } = yield* aListener()
-      const first = yield* write(number)
-      const second = yield* write(number)
-      const chat = (first["chat"] as Created).id
-      const path = `${chats}/${chat}/read`
-      const mark = (upTo: number, headers: ReadonlyArray<readonly [string, string]> = []) =>
-        ask({ method: "POST", path, token, json: { up_to: upTo }, headers })
-      const once = [["idempotency-key", "mark"]] as const
-      const marked = { chat_id: chat, up_to: first.id }
-      assert.deepStrictEqual(expectBody(yield* mark(first.id, once), 202), marked)
-      const [unread] = yield* list(token, "", chats)
-      assert.deepInclude(unread, { unread: 1, read_up_to: first.id })
-      assert.deepStrictEqual(expectBody(yield* mark(second.id), 202), {
-        ...marked,
-        up_to: second.id,
-      })
-      const again = yield* mark(first.id, once)
-      assert.deepStrictEqual(expectBody(again, 202), marked)
-      assert.strictEqual(again.headers["idempotent-replayed"], "true")
-      const refused = errorBody(yield* mark(second.id + 1000))
-      assert.deepStrictEqual([refused.code, refused.field], ["received_message_not_found", "up_to"])
-      const headers = [["acting-role", "member"]] as const
-      const json = { up_to: second.id }
-      const inside = inWorkspace(workspace, `chats/${chat}/read`)
-      expectBody(yield* operate({ method: "POST", path: inside, json, headers }), 202)
-      yield* pass(1)
-      const marks = `/admin/v1/simulator/numbers/${number.id}/read-marks`
-      const { data } = expectBody<PageBody<Received>>(yield* operate({ path: marks }), 200)
-      assert.lengthOf(data, 1)
-      assert.deepInclude(data[0], { chat_id: chat, up_to: second.id })
     }),
   )
 

@@ -1,13 +1,5 @@
 /** What people write to numbers, and the chats that it is in. */
-import type {
-  HasId,
-  Listing,
-  Made,
-  Moment,
-  PageOptions,
-  Platform,
-  RepeatOptions,
-} from "./common.ts"
+import type { HasId, Listing, Moment, PageOptions, Platform } from "./common.ts"
 
 /** The known addresses of a person; each is null when unknown. */
 export interface Person {
@@ -105,10 +97,13 @@ export interface ReceivedMessage {
   readonly text: string
   /** What the kind has beside its text. `truncated` is true of a text that was cut. */
   readonly content: ReceivedContent | null
-  /** The file, as the message tells of it. */
+  /** The file, as the message tells of it until it is `ready`. */
   readonly media: {
-    /** Files are not fetched. */
-    readonly state: "off"
+    /**
+     * `ready`: kept here. `remote`: fetched, or fetched once `url` is called. `full`: there was no
+     * room. `gone`: the platform has it no more. `refused`: it is not what the message says.
+     */
+    readonly state: "ready" | "remote" | "too_large" | "full" | "gone" | "refused" | "off"
     /** As the sender says. */
     readonly mimeType: string | null
     /** Bytes. */
@@ -119,8 +114,8 @@ export interface ReceivedMessage {
     readonly seconds: number | null
     /** Hexadecimal. */
     readonly sha256: string | null
-    /** Always null. */
-    readonly url: null
+    /** Of a `ready` or `remote` file, for 26 hours. A call waits while it is fetched. */
+    readonly url: string | null
   } | null
   /** The message that it quotes, by its id where it is known here. */
   readonly replyTo: {
@@ -190,20 +185,6 @@ export interface ListChats extends PageOptions {
   readonly unread?: boolean | undefined
 }
 
-/** How far a chat was read. */
-export interface MarkRead {
-  /** Id of a received message of the chat: the last one that was read. */
-  readonly upTo: number
-}
-
-/** How far a chat is read by now. */
-export interface ReadChat {
-  /** Id of the chat. */
-  readonly chatId: number
-  /** Id of the furthest message that was marked. */
-  readonly upTo: number
-}
-
 /** What people wrote to one workspace's numbers, in one mode. While conversations are off there is none. */
 export interface ReceivedMessagesApi {
   /** Newest first, or with `after` the lowest `sequence` first. Fails with `validation_failed`, `invalid_datetime`, `invalid_cursor`. */
@@ -222,13 +203,4 @@ export interface ChatsApi {
   readonly get: (chat: HasId) => Promise<Chat>
   /** Erases all that was received in it. Fails with `chat_not_found`. */
   readonly remove: (chat: HasId) => Promise<void>
-  /**
-   * Marks it as read up to a message of it, never back; the number's phone marks it too once it is connected. Fails with
-   * `chat_not_found`, `received_message_not_found`, and the codes of `idempotencyKey`.
-   */
-  readonly markRead: (
-    chat: HasId,
-    command: MarkRead,
-    options?: RepeatOptions,
-  ) => Promise<Made<ReadChat>>
 }

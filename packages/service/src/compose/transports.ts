@@ -16,6 +16,7 @@ import {
   Store,
 } from "@messaging-service/core"
 import type {
+  WakeUp,
   Ids,
   Secrets,
   LinkingEvent,
@@ -199,7 +200,7 @@ const layerTelegram = (
 ): Layer.Layer<
   TelegramTransport,
   CannotStart,
-  SessionVault | NumberProxies | NumberOwnership | Store | Secrets | Ids
+  SessionVault | NumberProxies | NumberOwnership | Store | Secrets | Ids | WakeUp
 > =>
   telegram === undefined
     ? layerNoTelegram

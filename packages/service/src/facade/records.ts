@@ -1,7 +1,14 @@
 /** Records of the core as the facade shows them: plain ids, dates, nothing internal to the core. */
-import { runRefusalMessage, publicMedia, receivedJson, statusAt } from "@messaging-service/core"
+import {
+  MediaLinks,
+  runRefusalMessage,
+  publicMedia,
+  receivedJson,
+  statusAt,
+} from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as CoreRecords from "@messaging-service/core"
+import { Clock, Effect } from "effect"
 import type { Chat, ReceivedMessage } from "../api/chats.ts"
 import type { PortalSession } from "../api/Messaging.ts"
 import type { MediaFile, Message, Timeline } from "../api/messages.ts"
@@ -56,22 +63,13 @@ export const messageReported = (
   reference,
 })
 
-const shownRecipient = (recipient: CoreRecords.Recipient): Message["to"] => {
-  if (recipient.kind === "chat") {
-    const { address: _address, kind: _kind, ...chat } = recipient
-    return chat
-  }
-  const { kind: _kind, ...to } = recipient
-  return to
-}
-
 /** The message's state at `now`. */
 export const toPublicMessage = (
   message: CoreRecords.Message,
   now: number,
   link: CoreRecords.MediaLink,
 ): Message => {
-  const to = shownRecipient(message.to)
+  const { kind: _kind, ...to } = message.to
   const { createdAt, error, expiresAt, from, id, sendAt, sentAt, text } = message
   const status = statusAt(message, now)
   const media = publicMedia(message, now, link)
@@ -255,8 +253,13 @@ export const receivedReported = ({
   revokedAt: revoked_at === null ? null : new Date(revoked_at),
 })
 
-export const receivedShown = (message: Core.ReceivedMessage): ReceivedMessage =>
-  receivedReported(receivedJson(message))
+/** With a link of now to its file. */
+export const receivedShown = Effect.gen(function* () {
+  const { receivedLink } = yield* MediaLinks
+  const now = yield* Clock.currentTimeMillis
+  return (message: Core.ReceivedMessage): ReceivedMessage =>
+    receivedReported(receivedJson(message, now, receivedLink))
+})
 
 export const chatShown = ({ activity: _activity, ...chat }: Core.Chat): Chat => dated(chat)
 

@@ -17,13 +17,10 @@ begin
   of_chats as (
     update chats c
     set messages = c.messages - of_chat.messages,
-      unread = greatest(0, c.unread - of_chat.unread)
+      unread = greatest(0, c.unread - of_chat.of_others)
     from (
-      select
-        gone.chat_id, count(*) as messages,
-        count(*) filter (where not gone.from_me and gone.id > coalesce(chat.read_up_to, 0)) as unread
+      select gone.chat_id, count(*) as messages, count(*) filter (where not gone.from_me) as of_others
       from gone
-      join chats chat on chat.id = gone.chat_id
       group by gone.chat_id
     ) of_chat
     where c.id = of_chat.chat_id
@@ -51,6 +48,7 @@ begin
   if v_ids is null then
     return 0;
   end if;
+  perform erase_received_files(v_ids);
   perform forget_people(v_authors);
   perform end_received_events(v_ids);
   return cardinality(v_ids);

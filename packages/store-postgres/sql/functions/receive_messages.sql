@@ -9,7 +9,6 @@ create function receive_messages(
   p_number bigint,
   p_now timestamptz,
   p_remote_ids text[],
-  p_addresses text[],
   p_modes text[],
   p_from_me boolean[],
   p_group_ids text[],
@@ -24,6 +23,7 @@ create function receive_messages(
   p_texts text[],
   p_contents text[],
   p_files text[],
+  p_file_sources text[],
   p_quoted_ids text[],
   p_quote_texts text[],
   p_sent_at timestamptz[]
@@ -43,7 +43,8 @@ create function receive_messages(
   username text,
   name text,
   quoted_received_id bigint,
-  quoted_message_id bigint
+  quoted_message_id bigint,
+  file_state text
 )
 language plpgsql
 set search_path from current
@@ -51,6 +52,10 @@ as $$
 #variable_conflict use_column
 declare
   v_groups boolean;
+  v_media text;
+  v_max_file_bytes bigint;
+  v_recent bigint;
+  v_wanted_at timestamptz;
   v_sequence bigint;
   v_stored bigint = 0;
   v_person people;
@@ -59,8 +64,8 @@ declare
   v_marks text[];
   v_erased_at timestamptz;
 begin
-  select n.workspace_id, n.phone, n.platform, s.groups
-  into workspace_id, number_phone, platform, v_groups
+  select n.workspace_id, n.phone, n.platform, s.groups, s.media, s.max_file_bytes
+  into workspace_id, number_phone, platform, v_groups, v_media, v_max_file_bytes
   from numbers n
   join conversation_settings s on s.workspace_id = n.workspace_id
   where n.id = p_number
@@ -183,18 +188,44 @@ begin
         and m.number_id = p_number;
     end if;
 
+    file_state := null;
+    if p_files[i] is not null then
+      file_state := new_file_state(
+        v_media, v_max_file_bytes, (p_files[i]::json ->> 'size')::bigint, p_file_sources[i] is not null
+      );
+      if file_state = 'remote' then
+        -- Index received_messages_by_chat.
+        select count(*)
+        into v_recent
+        from (
+          select r.received_at
+          from received_messages r
+          where r.chat_id = v_chat.id
+          order by r.id desc
+          limit 600
+        ) latest
+        where is_recent(latest.received_at, p_now);
+        v_wanted_at := case when is_fetched_on_arrival(file_state, v_media, v_recent) then p_now end;
+        insert into received_files (
+          received_message_id, workspace_id, number_id, source, next_due, lease, wanted_at
+        )
+        values (id, workspace_id, p_number, p_file_sources[i], v_wanted_at, 0, v_wanted_at);
+      end if;
+    end if;
+
     v_sequence := v_sequence + 1;
     v_stored := v_stored + 1;
     insert into received_messages (
       id, workspace_id, number_id, chat_id, sequence, author_id, sent_at, received_at, quoted_received_id,
-      quoted_message_id, mode, from_me, kind, remote_id, address, text, content, file, quote_text
+      quoted_message_id, mode, from_me, kind, remote_id, text, content, file, quote_text
     )
     values (
       id, workspace_id, p_number, v_chat.id, v_sequence,
       case when p_group_ids[i] is not null and not p_from_me[i] then v_person.id end, p_sent_at[i], p_now,
-      quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i],
-      p_addresses[i], p_texts[i],
-      p_contents[i]::json, p_files[i]::json, p_quote_texts[i]
+      quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i], p_texts[i],
+      p_contents[i]::json,
+      (p_files[i]::jsonb || jsonb_build_object('state', file_state))::json,
+      p_quote_texts[i]
     );
     sequence := v_sequence;
     chat_id := v_chat.id;

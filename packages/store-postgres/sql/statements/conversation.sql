@@ -1,6 +1,6 @@
 -- name: get
--- Indexes received_counters_by_workspace and received_messages_by_workspace.
--- Never null: stored
+-- Indexes received_counters_by_workspace, media_files_received_bytes and received_messages_by_workspace.
+-- Never null: stored, bytes
 select
   c.groups, c.retention_days, c.media, c.max_file_bytes, c.max_storage_bytes, c.hold_new_chats, c.since,
   (
@@ -8,6 +8,7 @@ select
     from received_counters counted
     where counted.workspace_id = :workspaceId
   ) as stored,
+  (select used.bytes from received_bytes(:workspaceId) used) as bytes,
   (
     select min(oldest.received_at)
     from unnest(array['live', 'test']) m (mode)

@@ -22,14 +22,14 @@ select n.due from next_campaigns() n
 -- name: pauses
 select n.due from next_pauses() n
 
--- name: read_marks
-select n.due from next_read_marks(:of::bigint, :shards::bigint[]) n
-
 -- name: deliveries
 select n.due from next_deliveries(:saturated) n
 
 -- name: number_checks
 select n.due from next_number_checks(:saturated, :of::bigint, :shards::bigint[]) n
+
+-- name: files
+select n.due from next_files(:saturated, :of::bigint, :shards::bigint[]) n
 
 -- name: earliest
 -- For all workers together.
@@ -42,14 +42,14 @@ select json_build_object(
   'reminders', epoch_millis((select n.due from next_reminders() n)),
   'campaigns', epoch_millis((select n.due from next_campaigns() n)),
   'pauses', epoch_millis((select n.due from next_pauses() n)),
-  'read_marks', epoch_millis((select n.due from next_read_marks(null, null) n)),
   'deliveries', epoch_millis((select n.due from next_deliveries('{}') n)),
-  'number_checks', epoch_millis((select n.due from next_number_checks('{}', null, null) n))
+  'number_checks', epoch_millis((select n.due from next_number_checks('{}', null, null) n)),
+  'files', epoch_millis((select n.due from next_files('{}', null, null) n))
 ) as earliest
 
 -- name: workload
 -- One statement, so one snapshot. It finds what is in flight by looking through the lanes and the open
--- checks: only the emulator controls ask. Places of lanes, checks, linking and deliveries, in this order.
+-- checks: only the emulator controls ask. Places of lanes, checks, linking, deliveries and files, in this order.
 with saturated as materialized (
   select
     saturated_tenants(
@@ -84,7 +84,17 @@ with saturated as materialized (
           and is_leased(held.lease_until, :now)
       ),
       (:most::integer[])[4], (:whole::integer[])[4]
-    ) as of_deliveries
+    ) as of_deliveries,
+    -- Index received_files_due.
+    saturated_tenants(
+      array(
+        select f.workspace_id
+        from received_files f
+        where f.next_due is not null
+          and is_leased(f.lease_until, :now)
+      ),
+      (:most::integer[])[5], (:whole::integer[])[5]
+    ) as of_files
 )
 select json_build_object(
   'nextDue', epoch_millis(least(
@@ -96,9 +106,9 @@ select json_build_object(
     (select n.due from next_reminders() n),
     (select n.due from next_campaigns() n),
     (select n.due from next_pauses() n),
-    (select n.due from next_read_marks(null, null) n),
     (select n.due from next_deliveries(saturated.of_deliveries) n),
-    (select n.due from next_number_checks(saturated.of_checks, null, null) n)
+    (select n.due from next_number_checks(saturated.of_checks, null, null) n),
+    (select n.due from next_files(saturated.of_files, null, null) n)
   )),
   'inFlight', (
     select coalesce(json_agg(held order by held.attempt), '[]')
@@ -114,6 +124,12 @@ select json_build_object(
       from number_checks c
       where c.next_due is not null
         and is_leased(c.lease_until, :now)
+      union all
+      -- Index received_files_due.
+      select f.number_id, format('file %s %s', f.received_message_id, f.lease)
+      from received_files f
+      where f.next_due is not null
+        and is_leased(f.lease_until, :now)
     ) held
   ),
   'deliveringUntil', (

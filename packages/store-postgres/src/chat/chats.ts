@@ -20,7 +20,6 @@ import type { DatabaseService } from "../database/Database.ts"
 import { beyondIds, idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { readMarkMethods } from "./readMarks.ts"
 import { receiveIn, toPerson } from "./receive.ts"
 
 const getSettings = statement("conversation.get")
@@ -52,8 +51,11 @@ const toConversations = (row: Row<"conversation.get">) => ({
   maxStorageBytes: Number(row.max_storage_bytes),
   holdNewChats: row.hold_new_chats,
   since: row.since.getTime(),
-  // Files are not fetched yet.
-  stored: { messages: Number(row.stored), bytes: 0, oldestAt: millis(row.oldest_at) },
+  stored: {
+    messages: Number(row.stored),
+    bytes: Number(row.bytes),
+    oldestAt: millis(row.oldest_at),
+  },
 })
 
 const toReceived = (row: Row<"received.get">): ReceivedMessage => {
@@ -186,7 +188,6 @@ const readMethods = (database: DatabaseService): ReadMethods => ({
 
 export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): ChatStore => ({
   ...readMethods(database),
-  ...readMarkMethods(database),
   conversations(workspaceId) {
     return getSettings.first(database, { workspaceId }, toConversations)
   },

@@ -43,7 +43,6 @@ const toElement = ({ incoming }: NewReceived): Element<"receive_messages"> => {
     incoming
   return {
     remoteIds: remoteId,
-    addresses: incoming.address ?? null,
     modes: mode,
     fromMe,
     groupIds: group?.remoteId ?? null,
@@ -58,6 +57,7 @@ const toElement = ({ incoming }: NewReceived): Element<"receive_messages"> => {
     texts: text,
     contents: toJson(content),
     files: toJson(file),
+    fileSources: incoming.fileSource ?? null,
     quotedIds: quote?.remoteId ?? null,
     quoteTexts: quote?.text ?? null,
     sentAt,
@@ -92,7 +92,10 @@ const toStored = (
     kind,
     text,
     content,
-    file,
+    file: file && {
+      ...file,
+      state: (row.file_state ?? "off") as NonNullable<ReceivedMessage["file"]>["state"],
+    },
     replyTo: quote && {
       receivedMessageId: idOrNull<ReceivedMessageId>(row.quoted_received_id),
       messageId: idOrNull<MessageId>(row.quoted_message_id),
@@ -132,7 +135,7 @@ export const receiveIn = Effect.fnUntraced(function* receiveIn(
   const events = received.flatMap((one, index) => {
     const row = rows[index]
     return row?.is_new === true
-      ? [receivedEvent(one.eventId, toStored(one, row, numberId, now))]
+      ? [receivedEvent(one.eventId, toStored(one, row, numberId, now), one.link)]
       : []
   })
   const [first] = events

@@ -264,6 +264,7 @@ const shared = [
   "number_checks",
   "linking",
   "deliveries",
+  "files",
 ] as const satisfies ReadonlyArray<SharedWork>
 
 /** So many places are never taken. */
@@ -279,9 +280,9 @@ const nextDue = {
   reminders: statement("nextDue.reminders"),
   campaigns: statement("nextDue.campaigns"),
   pauses: statement("nextDue.pauses"),
-  read_marks: statement("nextDue.read_marks"),
   deliveries: statement("nextDue.deliveries"),
   number_checks: statement("nextDue.number_checks"),
+  files: statement("nextDue.files"),
 } satisfies Readonly<Record<Work, unknown>>
 
 const earliest = statement("nextDue.earliest")

@@ -54,12 +54,13 @@ const aWorkspace = Effect.gen(function* () {
 })
 
 export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
-  it.effect("whether a file has room, and what attachments take", () =>
+  it.effect("whether a file has room, and what attachments and received files take", () =>
     compare("room", {
       rows: { q: "(workspace bigint, size bigint, most bigint)" },
       inserted: ["media_files"],
-      sql: `fits_room(
-        (select a.bytes from attached_bytes(q.workspace) a), q.size, q.most
+      sql: `json_build_array(
+        fits_room((select a.bytes from attached_bytes(q.workspace) a), q.size, q.most),
+        fits_room((select a.bytes from received_bytes(q.workspace) a), q.size, q.most)
       )`,
       draw: Effect.gen(function* () {
         const files = yield* Effect.replicateEffect(
@@ -73,9 +74,10 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         )
         const workspaceId = yield* draw.id
         const [size, most] = [yield* draw.below(4), yield* draw.below(9)]
-        const used = files
-          .filter(({ isOwn, state }) => isOwn && reservedSpace(state) === "attachments")
-          .reduce((sum, file) => sum + file.size, 0)
+        const getUsed = (space: "attachments" | "received") =>
+          files
+            .filter(({ isOwn, state }) => isOwn && reservedSpace(state) === space)
+            .reduce((sum, file) => sum + file.size, 0)
         return {
           facts: {
             q: { workspace: workspaceId, size, most },
@@ -87,7 +89,10 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
               size: file.size,
             })),
           },
-          core: fitsRoom(used, size, most),
+          core: [
+            fitsRoom(getUsed("attachments"), size, most),
+            fitsRoom(getUsed("received"), size, most),
+          ],
         }
       }),
     }),

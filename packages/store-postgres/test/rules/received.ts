@@ -2,8 +2,11 @@
 import type { PgConnection } from "@effect/sql-pg"
 import type { Vitest } from "@effect/vitest"
 import {
+  isFetchedOnArrival,
   isKept,
+  isRecent,
   mergedPerson,
+  newFileState,
   personAddresses,
   receivedMarks,
   unknownPerson,
@@ -11,7 +14,7 @@ import {
 import type { Person } from "@messaging-service/core"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { compare, draw } from "./compare.ts"
+import { compare, draw, iso } from "./compare.ts"
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
@@ -42,6 +45,42 @@ export const receivedRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
         return {
           facts: { q: { group_id: remoteId, groups } },
           core: isKept({ group }, { groups }),
+        }
+      }),
+    }),
+  )
+
+  it.effect("what becomes of a new message's file", () =>
+    compare("new files", {
+      rows: {
+        q: "(media text, most bigint, size bigint, has_source boolean, received timestamptz, now timestamptz, recent bigint)",
+      },
+      sql: `(
+        select json_build_array(state, is_fetched_on_arrival(state, q.media, q.recent), is_recent(q.received, q.now))
+        from new_file_state(q.media, q.most, q.size, q.has_source) state
+      )`,
+      draw: Effect.gen(function* () {
+        const media = yield* draw.from(["on_arrival", "on_arrival", "on_demand", "off"] as const)
+        const maxFileBytes = yield* draw.below(4)
+        const size = yield* draw.maybe(draw.below(4))
+        const hasSource = yield* draw.from([true, true, false])
+        const now = yield* draw.time
+        const received = now - (yield* draw.from([0, 59_999, 60_000, 60_001]))
+        const recent = yield* draw.from([0, 599, 600, 601])
+        const state = newFileState({ media, maxFileBytes }, size, hasSource)
+        return {
+          facts: {
+            q: {
+              media,
+              most: maxFileBytes,
+              size,
+              has_source: hasSource,
+              received: iso(received),
+              now: iso(now),
+              recent,
+            },
+          },
+          core: [state, isFetchedOnArrival(state, { media }, recent), isRecent(received, now)],
         }
       }),
     }),

@@ -123,6 +123,7 @@ export const plenty = {
   deliveries: ampleCapacity,
   number_checks: ampleCapacity,
   linking: ampleCapacity,
+  files: ampleCapacity,
 }
 
 /** The number's work in flight at `now`: messages, and chunks of its checks. */

@@ -261,7 +261,6 @@ export const aNewMessage = (
   callbackUrl: null,
   reference: null,
   campaign: null,
-  replyTo: null,
   ...overrides,
 })
 
@@ -362,7 +361,6 @@ export const aQuery = (
   from: null,
   phones: [],
   contactIds: [],
-  chatIds: [],
   mediaId: null,
   exactQuota: null,
   idempotency: null,

@@ -65,8 +65,7 @@ import { storms } from "./contract/storms.ts"
 import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { conversations } from "./contract/conversations.ts"
-import { answers } from "./contract/answers.ts"
-import { readMarks } from "./contract/readMarks.ts"
+import { receivedFiles } from "./contract/receivedFiles.ts"
 import { receiving } from "./contract/receiving.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
@@ -107,8 +106,7 @@ const topics = {
   ticks,
   conversations,
   receiving,
-  answers,
-  readMarks,
+  "received files": receivedFiles,
   timelines,
   lists,
   choices,

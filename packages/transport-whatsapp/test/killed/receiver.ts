@@ -13,6 +13,7 @@ import {
   Store,
   WhatsAppTransport,
   layerStoredSecrets,
+  WakeUp,
 } from "@messaging-service/core"
 import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { Effect, Layer } from "effect"
@@ -67,7 +68,7 @@ const layerReceiver = layerWhatsApp({
   longestPauseMillis: 100,
 }).pipe(
   Layer.provide(Layer.mergeAll(SessionVault.layer, SentTexts.layer, layerNoProxies)),
-  Layer.provide(layerStoredSecrets),
+  Layer.provide([layerStoredSecrets, WakeUp.layerLocal]),
   Layer.provide(Layer.mergeAll(layerStore, NumberOwnership.layerAll)),
   Layer.provide(SecretsKey.layerHex(secretsKey)),
   Layer.provide(Ids.layerRandom),

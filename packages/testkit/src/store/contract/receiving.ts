@@ -55,14 +55,11 @@ const settings: ConversationSettings = {
 export const turnOn = (workspaceId: WorkspaceId, changes: Partial<ConversationSettings> = {}) =>
   Store.use(({ chats }) => chats.putConversations(workspaceId, { ...settings, ...changes }))
 
-export const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
+const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
 
-export const aLid = (): string => `9${fresh()}`
+const aLid = (): string => `9${fresh()}`
 
-export const someone = (known: Partial<Person> = { phone: aPhone() }): Person => ({
-  ...nobody,
-  ...known,
-})
+const someone = (known: Partial<Person> = { phone: aPhone() }): Person => ({ ...nobody, ...known })
 
 export const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
   remoteId: `REMOTE${fresh()}`,
@@ -121,7 +118,7 @@ const listChats = (
   page = { before: null as number | null, limit: 100 },
 ) => Store.use(({ chats }) => chats.listChats(scope, { ...everyChat, ...filter }, page))
 
-export const readChats = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
+const readChats = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
   Effect.map(listChats(toScope(workspaceId, mode)), ({ items }) => items)
 
 const find = (
@@ -195,7 +192,7 @@ export const receiving: Topic = (it) => {
         kind: "image",
         text: image.text,
         content: image.content,
-        file,
+        file: { ...file, state: "off" },
         replyTo: null,
         sentAt: noon - minute,
         receivedAt: noon + minute,

@@ -1,7 +1,7 @@
 /** Every method of the `Store`, by its namespace; the type misses none. */
 import type { Method, Methods, Service } from "../Method.ts"
 import { ofCampaigns } from "./ofCampaigns.ts"
-import { ofChats } from "./ofChats.ts"
+import { ofChats, ofReceivedFiles } from "./ofChats.ts"
 import { ofMessages, ofQueue } from "./ofMessages.ts"
 import { ofNumbers } from "./ofNumbers.ts"
 import { ofBrowserSessions, ofMedia, ofNumberChecks, ofReminders } from "./ofRecords.ts"
@@ -21,6 +21,7 @@ const table: { readonly [Namespace in keyof Service]: Methods<Namespace> } = {
   reminders: ofReminders,
   campaigns: ofCampaigns,
   chats: ofChats,
+  receivedFiles: ofReceivedFiles,
   browserSessions: ofBrowserSessions,
   news: ofNews,
   figures: ofFigures,

@@ -4,19 +4,24 @@ import type {
   CallerScope,
   Chat,
   ChatId,
+  ClaimedFile,
   ConversationSettings,
+  FileSettlement,
   Incoming,
   Message,
   NewReceived,
   NumberId,
   Person,
   ReceivedErasure,
+  ReceivedFile,
   ReceivedMessage,
+  ReceivedMessageId,
   SendingNumber,
 } from "@messaging-service/core"
 import { day, hour } from "../../Records.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
+import { aNewFile } from "./ofRecords.ts"
 
 const someSettings = (c: Chooser): ConversationSettings => ({
   groups: !c.once(3),
@@ -37,6 +42,14 @@ const aPerson = (c: Chooser): Person => ({
   name: c.one([null, "Ann", "Ben"]),
 })
 
+const aFile = (c: Chooser): ReceivedFile => ({
+  mimeType: "image/png",
+  size: 7,
+  fileName: c.one([null, "a.png"]),
+  seconds: null,
+  sha256: null,
+})
+
 /** Of few ids, so that they repeat. */
 const anIncoming = (c: Chooser): Incoming => {
   const fromMe = c.once(4)
@@ -45,7 +58,6 @@ const anIncoming = (c: Chooser): Incoming => {
     : null
   const transportId = c.record<Message>("message")?.transportId ?? "none"
   return {
-    address: c.one([null, "91@lid"]),
     remoteId: c.one([
       "1",
       "2",
@@ -68,13 +80,8 @@ const anIncoming = (c: Chooser): Incoming => {
       { type: "poll of stars" },
       { question: "Why?", options: ["a", "b"] },
     ]),
-    file: c.maybe(() => ({
-      mimeType: "image/png",
-      size: 7,
-      fileName: c.one([null, "a.png"]),
-      seconds: null,
-      sha256: null,
-    })),
+    file: c.maybe(() => aFile(c)),
+    fileSource: c.maybe(() => "sealed"),
     quote: c.maybe(() => ({
       remoteId: c.one(["1", "2", "3", transportId, null]),
       text: c.text(),
@@ -184,21 +191,43 @@ export const ofChats: Methods<"chats"> = {
     kind: "chat",
     input: (c) => [getScope(c, c.record<Chat>("chat")?.numberId), c.id("chat"), c.now],
   },
-  markRead: {
-    weight: 6,
-    kind: "chat",
-    input: (c) => {
-      const scope = getScope(c, c.record<Chat>("chat")?.numberId)
-      return [scope, c.id("chat"), c.id("receivedId"), c.now, c.claim()]
+  eraseReceived: { input: (c) => [someErasure(c)] },
+}
+
+const settled = (c: Chooser): FileSettlement => {
+  const claimed = c.record<ClaimedFile>("claimedFile")
+  const id = claimed?.id ?? c.id<ReceivedMessageId>("receivedId")
+  const lease = (claimed?.lease ?? 1) - (c.once(6) ? 1 : 0)
+  const file = claimed?.file ?? aFile(c)
+  return c.one([
+    { _tag: "Ready", id, lease, file: { ...file, size: 5, state: "ready" } },
+    { _tag: "Ended", id, lease, state: c.one(["too_large", "full", "gone", "refused"]) },
+    { _tag: "Again", id, lease, dueAt: c.later() },
+  ])
+}
+
+export const ofReceivedFiles: Methods<"receivedFiles"> = {
+  claim: {
+    weight: 4,
+    kind: "received",
+    input: (c) => [{ ...c.lease(), ...c.shares(), owned: c.owned() }],
+    learn: (claimed, _, c) => {
+      for (const one of claimed) c.side.learn("claimedFile", one)
     },
   },
-  claimReadMarks: { weight: 3, input: (c) => [c.now, c.later(), c.owned(), c.limit()] },
-  settleReadMark: {
+  reserve: {
     weight: 3,
-    kind: "chat",
-    input: (c) => [{ chatId: c.id("chat"), upTo: c.id("receivedId"), at: c.now }],
+    kind: "media",
+    input: (c) => {
+      const { id, lease, mode, workspaceId } = c.needed<ClaimedFile>("claimedFile")
+      const file = { ...aNewFile(c), workspaceId, mode }
+      return [{ id, lease: lease - (c.once(6) ? 1 : 0) }, file]
+    },
+    learn: (reservation, [, file], c) => {
+      if (reservation?._tag === "Reserved") c.side.learn("media", { ...file, id: reservation.id })
+    },
   },
-  postponeReadMark: { kind: "chat", input: (c) => [c.id("chat"), c.later()] },
-  settledReadMarks: { kind: "number", input: (c) => [c.id("number")] },
-  eraseReceived: { input: (c) => [someErasure(c)] },
+  settle: { weight: 4, input: (c) => [settled(c)] },
+  find: { kind: "received", input: (c) => [c.id("receivedId")] },
+  request: { input: (c) => [c.id("receivedId"), c.now] },
 }

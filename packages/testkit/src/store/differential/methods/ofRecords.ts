@@ -21,7 +21,7 @@ import type { Methods } from "../Method.ts"
 import { unknownId } from "../Side.ts"
 import { anAcceptance, learnMessages } from "./ofMessages.ts"
 
-const aNewFile = (c: Chooser): Omit<MediaFile, "id"> => ({
+export const aNewFile = (c: Chooser): Omit<MediaFile, "id"> => ({
   workspaceId: c.owner(),
   mode: c.mode(),
   fileName: c.one(["photo.png", "Bild ü.png", "a.pdf"]),

@@ -1,0 +1,48 @@
+/** Files of received messages: what becomes of them, and when they are fetched (contract: Files of received messages). Pure. */
+import type { ConversationSettings } from "./Conversation.ts"
+import type { ReceivedFile } from "./Incoming.ts"
+
+/**
+ * What became of a received message's file (contract: Files of received messages). `remote`: it is not fetched
+ * yet. `full`: there was no room. `gone`: the platform has it no more. `refused`: it is not what the message says.
+ */
+export const receivedFileStates = [
+  "ready",
+  "remote",
+  "too_large",
+  "full",
+  "gone",
+  "refused",
+  "off",
+] as const
+
+export type ReceivedFileState = (typeof receivedFileStates)[number]
+
+/** A file as the store shows it: what the message says of it until it is `ready`, then what it is. */
+export interface StoredReceivedFile extends ReceivedFile {
+  readonly state: ReceivedFileState
+}
+
+/** Messages of a chat in a minute, above which files wait until their link is called. */
+const crowdedMessages = 600
+
+/** Whether a message counts among those of the last minute. */
+export const isRecent = (receivedAt: number, now: number): boolean => receivedAt > now - 60_000
+
+/** The state of a new message's file. */
+export const newFileState = (
+  { maxFileBytes, media }: Pick<ConversationSettings, "media" | "maxFileBytes">,
+  size: number | null,
+  hasSource: boolean,
+): ReceivedFileState => {
+  if (media === "off") return "off"
+  if (!hasSource) return "gone"
+  return size !== null && size > maxFileBytes ? "too_large" : "remote"
+}
+
+/** Whether a file is fetched before its link is called. `recent`: messages of the chat in the last minute. */
+export const isFetchedOnArrival = (
+  state: ReceivedFileState,
+  { media }: Pick<ConversationSettings, "media">,
+  recent: number,
+): boolean => state === "remote" && media === "on_arrival" && recent < crowdedMessages
