@@ -64,6 +64,7 @@ const unlikeSiblings: Readonly<Record<string, string>> = {
   "phones logout --workspace": "As above.",
   "phones tick --workspace": "As above.",
   "phones registered --workspace": "It is of the whole service.",
+  "phones read --workspace": "A phone is found by the id of its number.",
 }
 
 const toGroup = (tokens: string): string => {

@@ -400,6 +400,14 @@ export const operatorCommands: Entries = {
     const [shown] = await json("chats show", [chat.id, "--workspace", workspace])
     assert.deepInclude(shown, { id: chat.id, lid: "77", type: "person" })
   },
+  "chats read": async ({ json, number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const { chat, id } = await operator.simulator.write(number, { from: { lid: "77" } })
+    const inside = ["--workspace", workspace]
+    const [marked] = await json("chats read", [chat.id, "--up-to", id, ...inside])
+    assert.deepInclude(marked, { chat_id: chat.id, up_to: id })
+    assert.deepInclude((await json("chats show", [chat.id, ...inside]))[0], { unread: 0 })
+  },
   "messages erase": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
     const { id } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })

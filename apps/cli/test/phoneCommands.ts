@@ -23,6 +23,14 @@ export const phoneCommands: Entries = {
     const [scanned] = await json("phones scan", [id, "--phone", "+15550100077"])
     assert.deepInclude(scanned, { status: "connected", phone: "15550100077" })
   },
+  "phones read": async ({ json, number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const { chat, id } = await operator.simulator.write(number, { from: { phone: to } })
+    await operator.chats.markRead(workspace, chat.id, { up_to: id })
+    await operator.simulator.settle()
+    const [mark] = await json("phones read", [number])
+    assert.deepInclude(mark, { chat_id: chat.id, up_to: id })
+  },
   "phones write": async ({ json, messaging, number, operator, workspace }) => {
     const ada = ["--from", to, "--name", "Ada", "--text", "Hello"]
     assert.strictEqual((await messaging(["phones", "write", String(number), ...ada])).code, 5)

@@ -92,6 +92,7 @@ export type {
   ScheduleInput,
   SelectHeld,
   SendBatch,
+  SendRecipient,
   ReceivedMessage,
   SendMessage,
   SendingNumber,

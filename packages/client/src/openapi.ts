@@ -373,6 +373,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v2/chats/{id}/read": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Mark a chat as read */
+        readonly post: operations["markChatRead"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/session": {
         readonly parameters: {
             readonly query?: never;
@@ -1801,6 +1818,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/chats/{chat_id}/read": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Mark a chat as read */
+        readonly post: operations["markWorkspaceChatRead"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/simulator/numbers/{number_id}/received-messages": {
         readonly parameters: {
             readonly query?: never;
@@ -1812,6 +1846,23 @@ export interface paths {
         readonly put?: never;
         /** Let a person write */
         readonly post: operations["writeMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/read-marks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List what was marked as read on a phone */
+        readonly get: operations["listReadMarks"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1891,6 +1942,7 @@ export interface components {
         readonly LastRun: LastRun;
         readonly ListedConnection: ListedConnection;
         readonly LoggedDelivery: LoggedDelivery;
+        readonly MarkRead: MarkRead;
         /** @description Exactly one of `ids` and `filter`. */
         readonly MarkSent: MarkSent;
         readonly Media: Media;
@@ -1919,6 +1971,8 @@ export interface components {
         readonly Process: Process;
         readonly ProxyCheck: ProxyCheck;
         readonly QueuedEvent: QueuedEvent;
+        readonly ReadChat: ReadChat;
+        readonly ReadMark: ReadMark;
         readonly ReceivedMessage: ReceivedMessage;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
@@ -1942,6 +1996,8 @@ export interface components {
         readonly SelectHeld: SelectHeld;
         readonly SendBatch: SendBatch;
         readonly SendMessage: SendMessage;
+        /** @description Exactly one of the keys. */
+        readonly SendRecipient: SendRecipient;
         readonly SendWorkspaceBatch: SendWorkspaceBatch;
         readonly SendWorkspaceMessage: SendWorkspaceMessage;
         /** @description Messages leave only then. */
@@ -2787,6 +2843,35 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly markChatRead: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MarkRead"];
+            };
+        };
+        readonly responses: {
+            /** @description The mark is stored: how far the chat is read by now. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReadChat"];
                 };
             };
         };
@@ -5657,6 +5742,36 @@ export interface operations {
             };
         };
     };
+    readonly markWorkspaceChatRead: {
+        readonly parameters: {
+            readonly query?: MarkWorkspaceChatReadQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+                readonly chat_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MarkRead"];
+            };
+        };
+        readonly responses: {
+            /** @description The mark is stored: how far the chat is read by now. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReadChat"];
+                };
+            };
+        };
+    };
     readonly writeMessage: {
         readonly parameters: {
             readonly query?: never;
@@ -5688,6 +5803,30 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+        };
+    };
+    readonly listReadMarks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The marks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ReadMark"][];
+                    };
                 };
             };
         };
@@ -6841,6 +6980,10 @@ export interface LoggedDelivery {
     /** @description The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8. */
     readonly response_body: string | null;
 }
+export interface MarkRead {
+    /** @description Id of a received message of the chat: the last one that was read. */
+    readonly up_to: number;
+}
 /** @description Exactly one of `ids` and `filter`. */
 export type MarkSent = {
     /** @description Held messages; either these or `filter`. */
@@ -6941,6 +7084,12 @@ export interface Message {
     } | null;
 }
 export type MessageRecipient = {
+    /** @description The chat that the command named. */
+    readonly chat_id: number;
+    readonly phone?: string;
+    readonly group?: string;
+    readonly username?: string;
+} | {
     readonly phone: string;
     /** @description The saved contact with that phone; null without one. */
     readonly contact_id: number | null;
@@ -7298,6 +7447,20 @@ export interface QueuedEvent {
     /** @enum {boolean} */
     readonly queued: true;
 }
+export interface ReadChat {
+    readonly chat_id: number;
+    readonly up_to: number;
+}
+export interface ReadMark {
+    readonly chat_id: number;
+    readonly up_to: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+}
 export interface ReceivedMessage {
     readonly id: number;
     /** @description From 1, one more with each message stored for the number; never used again. */
@@ -7627,7 +7790,7 @@ export type SelectHeld = {
     readonly filter?: components["schemas"]["HeldFilter"];
 } & (unknown | unknown);
 export interface SendBatch {
-    readonly to: readonly components["schemas"]["Recipient"][];
+    readonly to: readonly components["schemas"]["SendRecipient"][];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -7645,7 +7808,7 @@ export interface SendBatch {
     readonly expires_at?: string | null;
 }
 export interface SendMessage {
-    readonly to: components["schemas"]["Recipient"];
+    readonly to: components["schemas"]["SendRecipient"];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -7662,8 +7825,27 @@ export interface SendMessage {
      */
     readonly expires_at?: string | null;
 }
+/** @description Exactly one of the keys. */
+export interface SendRecipient {
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Exact name of a WhatsApp group of the sending number; looked up when the message is sent. */
+    readonly group?: string;
+    /** @description Id of a saved contact. */
+    readonly contact_id?: number;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id.
+     * @example @example
+     */
+    readonly username?: string;
+    /** @description Id of a chat of the sending number. Unknown while conversations are off. */
+    readonly chat_id?: number;
+}
 export interface SendWorkspaceBatch {
-    readonly to: readonly components["schemas"]["Recipient"][];
+    readonly to: readonly components["schemas"]["SendRecipient"][];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -7683,7 +7865,7 @@ export interface SendWorkspaceBatch {
     readonly reference?: string | null;
 }
 export interface SendWorkspaceMessage {
-    readonly to: components["schemas"]["Recipient"];
+    readonly to: components["schemas"]["SendRecipient"];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
     readonly from?: number | null;
     /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -8541,6 +8723,10 @@ export interface GetWorkspaceChatQuery {
     readonly mode?: "live" | "test";
 }
 export interface DeleteWorkspaceChatQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface MarkWorkspaceChatReadQuery {
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

@@ -28,6 +28,8 @@ const makeSimulator = (at: Endpoints) => ({
   scan: at.post("/admin/v1/simulator/numbers/{number_id}/scan"),
   /** A person writes to the number, or its owner on the phone. A known `remote_id` stores nothing. */
   write: at.post("/admin/v1/simulator/numbers/{number_id}/received-messages"),
+  /** How far the phone was told that each chat is read. */
+  readMarks: at.get("/admin/v1/simulator/numbers/{number_id}/read-marks"),
   /** Logs the phone out. */
   logOut: at.order("/admin/v1/simulator/numbers/{number_id}/logout"),
   /** Sets which phones exist; null for all but those that end in 0000. */
@@ -168,6 +170,8 @@ const makeChats = (at: Endpoints) => ({
   get: at.get("/admin/v1/workspaces/{id}/chats/{chat_id}"),
   /** Erases all that was received in it. */
   delete: at.remove("/admin/v1/workspaces/{id}/chats/{chat_id}"),
+  /** Marks it as read up to a message of it, never back, here and on the phone. */
+  markRead: at.create("/admin/v1/workspaces/{id}/chats/{chat_id}/read"),
 })
 
 const makeCampaigns = (at: Endpoints) => ({

@@ -50,7 +50,7 @@ export interface WebhookMessage {
     readonly phone: string | null
     readonly platform: "whatsapp" | "telegram"
   }
-  /** As the command gave it: `phone` and `contact_id`, `group`, or `username`. */
+  /** As the command gave it: `phone` and `contact_id`, `group`, `username`, or `chat_id` with what is known of it. */
   readonly to: Readonly<Record<string, string | number | null>>
   readonly text: string
   readonly media: {

@@ -280,6 +280,21 @@ const entries: {
     const { client, message } = await received()
     assert.isTrue((await client.chats.delete(message.chat.id)).deleted)
   },
+  markChatRead: async ({ received }) => {
+    const { client, message } = await received()
+    const marked = await client.chats.markRead(message.chat.id, { up_to: message.id })
+    assert.deepInclude(marked, { chat_id: message.chat.id, up_to: message.id })
+  },
+  listReadMarks: async ({ number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    assert.deepStrictEqual(await operator.simulator.readMarks(number), [])
+  },
+  markWorkspaceChatRead: async ({ operator, received, workspace }) => {
+    const { message } = await received()
+    const body = { up_to: message.id }
+    const marked = await operator.chats.markRead(workspace, message.chat.id, body)
+    assert.deepInclude(marked, { chat_id: message.chat.id, up_to: message.id })
+  },
   listWorkspaceReceivedMessages: async ({ operator, received, workspace }) => {
     const { message } = await received()
     assert.deepStrictEqual(await first(operator.receivedMessages.list(workspace)), message)

@@ -159,8 +159,8 @@ export type {
   SetConversations,
 } from "./model/Conversation.ts"
 export { Conversations } from "./service/Conversations.ts"
-export { Chats, ChatsQuery, ReceivedQuery } from "./service/Chats.ts"
-export type { ListChats, ListReceived } from "./service/Chats.ts"
+export { Chats, ChatsQuery, ReadBody, ReceivedQuery } from "./service/Chats.ts"
+export type { ListChats, ListReceived, MarkRead, ReadChat } from "./service/Chats.ts"
 export {
   isKept,
   mergedPerson,
@@ -180,7 +180,8 @@ export { makeNewReceived } from "./service/ReceivedFiles.ts"
 export type { ClaimedFile, FileSettlement, ReceivedFileStore } from "./store/ReceivedFileStore.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"
-export type { ReceivedOutcome, StoredConversations } from "./store/ChatStore.ts"
+export type { DueReadMark, MarkedRead, ReceivedOutcome } from "./store/ChatStore.ts"
+export type { StoredConversations, SettledReadMark } from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,
   Message,
@@ -631,7 +632,15 @@ export {
   recipientName,
 } from "./model/Recipient.ts"
 export type { ContactStore, InsertedContact } from "./model/Recipient.ts"
-export type { Contact, Phone, Recipient, RequestedRecipient, Target } from "./model/Recipient.ts"
+export type {
+  ChatAddress,
+  Contact,
+  Phone,
+  Recipient,
+  RequestedRecipient,
+} from "./model/Recipient.ts"
+export type { SendRecipient, Target } from "./model/Recipient.ts"
+export type { AnsweredChat, ReplyTo } from "./model/Answer.ts"
 export { ContactBody, Contacts } from "./service/Contacts.ts"
 export type { CreateContact } from "./service/Contacts.ts"
 
@@ -844,6 +853,7 @@ export {
   outcomeOnceExpired,
 } from "./store/Transport.ts"
 export type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./store/Transport.ts"
+export type { ReadMark, ReadMarkOutcome } from "./store/Transport.ts"
 export type { LinkingEvent, LinkingRequest, AfterSecret } from "./store/Transport.ts"
 export type { TelegramLoginPort, TelegramLoginRequest } from "./store/Transport.ts"
 export type { TelegramLoginState, TelegramLoginView, OutgoingMedia } from "./store/Transport.ts"

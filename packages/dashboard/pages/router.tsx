@@ -20,6 +20,7 @@ import {
   parseMode,
   parseRowsSearch,
 } from "./campaigns/campaignSearch.ts"
+import { parseChatSearch } from "./chats/chatSearch.ts"
 import { isResultStatus } from "./checks/resultStatus.ts"
 import type { ResultStatus } from "./checks/resultStatus.ts"
 import { NowherePage } from "./entrance/NowherePage.tsx"
@@ -170,6 +171,13 @@ const newMessage = createRoute({
   validateSearch: ({ media }: Record<string, unknown>): { media?: number } =>
     typeof media === "number" ? { media } : {},
   component: lazyPage(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
+})
+
+const chats = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/chats",
+  validateSearch: parseChatSearch,
+  component: lazyPage(() => import("./chats/ChatsPage.tsx"), "ChatsPage"),
 })
 
 const campaigns = createRoute({
@@ -349,6 +357,7 @@ const tree = root.addChildren([
     overview,
     messages,
     newMessage,
+    chats,
     campaigns,
     newCampaign,
     campaign,

@@ -279,6 +279,10 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       to: { phone: "+15550101001" },
       text: hostile.repeat(5),
     })
+    await dashboard.operate("POST", "/admin/v1/simulator/numbers/1/received-messages", {
+      from: { phone: "+15550100446", name: hostile.slice(0, 100) },
+      text: hostile.repeat(5),
+    })
     await dashboard.operate("POST", "/admin/v1/simulator/settle")
     await onPage(
       "/workspaces",

@@ -44,6 +44,16 @@ export const screens: ReadonlyArray<Screen> = [
   },
   { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No matching messages") },
   { name: "message-new", path: "/w/1/messages/new", ready: form("as the recipient sees it") },
+  { name: "chats", path: "/w/1/chats", ready: text("<i>Grace</i>") },
+  {
+    name: "chat",
+    path: null,
+    ready: async (page) => {
+      await page.getByRole("link", { name: "<i>Grace</i>" }).click()
+      await text("Which day?")(page)
+    },
+  },
+  { name: "chat-delete", path: null, ready: press("Delete chat", "stay under Messages") },
   { name: "campaigns", path: "/w/1/campaigns", ready: text("Spring <b>hours</b>") },
   { name: "campaign-new", path: "/w/1/campaigns/new", ready: text("Numbers and times") },
   {
@@ -194,6 +204,35 @@ const makeCampaign = async (operate: TestDashboard["operate"]) => {
   await operate("POST", `${path}/1/pause`)
 }
 
+/** A person and a group who wrote. */
+const makeChats = async (operate: TestDashboard["operate"]) => {
+  await operate("PUT", "/admin/v1/workspaces/1/conversations", { groups: true })
+  const write = (message: object) =>
+    operate("POST", "/admin/v1/simulator/numbers/1/received-messages", message)
+  const from = { phone: "+15550100445", name: "<i>Grace</i>" }
+  await write({ from, group: "Staff <b>party</b>", text: "Who brings the cake?" })
+  await write({ from, text: "Is our table ready?", remote_id: "question" })
+  await write({
+    from: "owner",
+    to_phone: from.phone,
+    text: "It is.",
+    reply_to: { remote_id: "question", text: "Is our table ready?" },
+  })
+  await write({ from, kind: "voice" })
+  await write({ from, kind: "unreadable" })
+  await write({ from, text: "Long. ".repeat(500) })
+  await write({
+    from,
+    kind: "location",
+    content: { latitude: 52.52, longitude: 13.4, name: "Alexanderplatz", address: "Berlin" },
+  })
+  await write({
+    from,
+    kind: "poll",
+    content: { question: "Which day?", options: ["Monday", "Tuesday"] },
+  })
+}
+
 /** Fills the workspace of the example, so that no screen is empty. Returns what ends it. */
 export const fillWorkspace = async ({
   request,
@@ -227,6 +266,7 @@ export const fillWorkspace = async ({
   })
   await operate("POST", "/admin/v1/workspaces/1/reminders/1/run")
   await makeCampaign(operate)
+  await makeChats(operate)
   await operate("POST", "/admin/v1/simulator/settle")
   return receiver.close
 }

@@ -48,6 +48,7 @@ import type {
   SendingNumber,
   SentCopy,
   SentFilter,
+  SettledReadMark,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
@@ -421,6 +422,8 @@ export class Emulator extends Context.Service<
       id: NumberId | undefined,
       body: unknown,
     ): Effect.Effect<{ readonly message: ReceivedMessage; readonly isNew: boolean }, Failure>
+    /** How far the phone knows each chat as read, the latest mark first. */
+    readMarks(id: NumberId | undefined): Effect.Effect<ReadonlyArray<SettledReadMark>, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
     /** The phones that exist; null for the rule. */
     readonly registered: Effect.Effect<ReadonlyArray<string> | null, Failure>
@@ -439,7 +442,7 @@ export class Emulator extends Context.Service<
   static readonly layer = Layer.effect(
     Emulator,
     Effect.gen(function* makeEmulator() {
-      const { numbers: store, phones } = yield* Store
+      const { chats, numbers: store, phones } = yield* Store
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
       const write = yield* makeWrite
@@ -464,6 +467,10 @@ export class Emulator extends Context.Service<
           return (yield* phones.behaviour(number.id)) ?? defaultBehaviour
         }),
         write: (id, body) => Effect.flatMap(requireNumber(id), (number) => write(number, body)),
+        readMarks: Effect.fn("Emulator.readMarks")(function* readMarks(id) {
+          const number = yield* requireNumber(id)
+          return yield* chats.settledReadMarks(number.id)
+        }),
         registered: phones.registered,
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)

@@ -37,6 +37,8 @@ import type {
   Phone,
   PhoneBehaviour,
   PhonesOutcome,
+  ReadMark,
+  ReadMarkOutcome,
   SendingNumber,
   SendOutcome,
   SentMedia,
@@ -88,6 +90,9 @@ const unreachable = (
       return Effect.succeed(groupProblem(to.group, behaviour.groups))
     case "username":
     case "user_id":
+    // It has written to the phone.
+    case "lid":
+    case "group_id":
       return Effect.undefined
   }
 }
@@ -187,9 +192,16 @@ export const layerTransport: Layer.Layer<
         ),
     )
 
+    const markRead = Effect.fn("SimulatedTransport.markRead")(
+      ({ numberId }: ReadMark): Effect.Effect<ReadMarkOutcome> =>
+        // The emulator shows what the store then notes of it.
+        whenAnswering(numberId, () => Effect.succeed({ _tag: "Marked" as const })),
+    )
+
     const transport: Transport = {
       dropsCopies: true,
       send,
+      markRead,
       // The file came with its message.
       fetchFile: ({ source }) => Stream.sync(() => simulatedFile(source)),
       // The emulator controls make ticks, scans and log-outs, and report them to the core.
@@ -248,6 +260,10 @@ const shownRecipient = (to: Target): string => {
       return `@${to.username}`
     case "user_id":
       return `tg:${to.userId}`
+    case "lid":
+      return `lid:${to.lid}`
+    case "group_id":
+      return to.groupId
   }
 }
 

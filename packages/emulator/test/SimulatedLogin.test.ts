@@ -64,7 +64,7 @@ describe("an account that is let in", () => {
         yield* begin(1 as NumberId, byCode)
         yield* giveCode(1 as NumberId, "12345")
         assert.deepStrictEqual(reported, [[1, "connected", "15550100002", "connected", null]])
-        assert.deepStrictEqual(woken, ["lanes", "number_checks"])
+        assert.deepStrictEqual(woken, ["lanes", "number_checks", "read_marks"])
       }).pipe(Effect.provide(layer))
     },
   )

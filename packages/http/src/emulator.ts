@@ -26,7 +26,17 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import { jsonBody, IdJson, json, optionalJson, pageJson, pageBody, query, Time } from "./Entry.ts"
+import {
+  jsonBody,
+  IdJson,
+  json,
+  listOf,
+  optionalJson,
+  pageJson,
+  pageBody,
+  query,
+  Time,
+} from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
 import { ReceivedMessageJson, receivedShown } from "./v2/chats.ts"
 import { MessageJson, shownMessage } from "./v2/messages.ts"
@@ -86,6 +96,10 @@ const ClockJson = Schema.Struct({ now: Time }).annotate({ identifier: "Clock" })
 const RegisteredJson = Schema.Struct({
   phones: Schema.NullOr(Schema.Array(Schema.String)),
 }).annotate({ identifier: "Registered" })
+
+const ReadMarkJson = Schema.Struct({ chatId: IdJson, upTo: IdJson, at: Time }).annotate({
+  identifier: "ReadMark",
+})
 
 const sent = {
   id: 1,
@@ -236,6 +250,20 @@ const emulatorRoutes = [
       incoming.isDoneAlready = !isNew
       const show = yield* receivedShown
       return show(message)
+    }),
+  }),
+  route(`GET ${simulatorPath}/numbers/{number_id}/read-marks`, {
+    ofConversations: true,
+    id: "listReadMarks",
+    right: "operator",
+    summary: "List what was marked as read on a phone",
+    about: "How far each chat was, the latest mark first.",
+    success: "The marks.",
+    answer: listOf(ReadMarkJson, { chat_id: 9, up_to: 71, at: "2030-01-31T07:00:02Z" }),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* listReadMarks({ id }) {
+      const emulator = yield* Emulator
+      return { data: yield* emulator.readMarks(id("number_id")) }
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

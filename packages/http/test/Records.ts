@@ -93,6 +93,6 @@ export const aListener = (settings: object = {}) =>
     const { number, workspace } = yield* aSender()
     const path = `/admin/v1/workspaces/${workspace.id}/conversations`
     expectBody(yield* operate({ method: "PUT", path, json: settings }), 200)
-    const { key: token } = yield* aKey(workspace, { scopes: "all" })
-    return { number, token, workspace }
+    const { id: keyId, key: token } = yield* aKey(workspace, { scopes: "all" })
+    return { number, keyId, token, workspace }
   })

@@ -16,6 +16,8 @@ import {
   unknownPerson,
 } from "@messaging-service/core"
 import type {
+  AcceptanceQuery,
+  AnsweredChat,
   CallerScope,
   Chat,
   ChatId,
@@ -33,6 +35,7 @@ import type {
 import { Effect } from "effect"
 import { newestFirst, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { countUnread, further, mergeMarks, readMarkSteps } from "./readMarks.ts"
 import { discardStored } from "./media.ts"
 import { announce } from "./serviceStores.ts"
 import { findLane, findWorkspace, transportKey } from "./tables.ts"
@@ -59,10 +62,11 @@ const addressesMeet = (one: Person, other: Person): boolean =>
   personAddresses.some((name) => one[name] !== null && one[name] === other[name])
 
 /** The chat goes on in the other one. */
-const mergeChat = (from: ChatRow, into: ChatRow): void => {
+const mergeChat = (tables: Tables, from: ChatRow, into: ChatRow): void => {
   const owner = into.lane.workspace
   const [a, b] = [into.chat, from.chat]
   for (const row of owner.received) if (row.chat === from) row.chat = into
+  mergeMarks(tables, from, into)
   for (const other of owner.chats) {
     if (other === from || other.chat.mergedInto === from.chat.id) {
       other.chat = { ...other.chat, mergedInto: into.chat.id, unread: 0 }
@@ -73,14 +77,15 @@ const mergeChat = (from: ChatRow, into: ChatRow): void => {
     activity: Math.max(a.activity, b.activity),
     lastReceivedAt: Math.max(a.lastReceivedAt ?? 0, b.lastReceivedAt ?? 0) || null,
     lastSentAt: Math.max(a.lastSentAt ?? 0, b.lastSentAt ?? 0) || null,
-    unread: a.unread + b.unread,
+    readUpTo: further(a.readUpTo, b.readUpTo),
   }
+  into.chat = { ...into.chat, unread: countUnread(into) }
 }
 
-const isOpen = ({ chat, removed }: ChatRow): boolean => !removed && chat.mergedInto === null
+export const isOpen = ({ chat, removed }: ChatRow): boolean => !removed && chat.mergedInto === null
 
 /** Both are one person: of its chats the older one goes on. */
-const mergePerson = (lane: Lane, from: PersonRow, into: PersonRow): void => {
+const mergePerson = (tables: Tables, lane: Lane, from: PersonRow, into: PersonRow): void => {
   const owner = lane.workspace
   into.known = mergedPerson(from.known, into.known)
   lane.people.delete(from)
@@ -90,11 +95,11 @@ const mergePerson = (lane: Lane, from: PersonRow, into: PersonRow): void => {
     const [first, ...others] = owner.chats.filter(
       (chat) => chat.person === into && chat.mode === mode && isOpen(chat),
     )
-    if (first !== undefined) for (const other of others) mergeChat(other, first)
+    if (first !== undefined) for (const other of others) mergeChat(tables, other, first)
   }
 }
 
-const findPerson = (lane: Lane, told: Person): PersonRow => {
+const findPerson = (tables: Tables, lane: Lane, told: Person): PersonRow => {
   const matches = [...lane.people].filter(({ known }) => addressesMeet(known, told))
   const [first, ...others] = matches
   if (first === undefined) {
@@ -102,7 +107,7 @@ const findPerson = (lane: Lane, told: Person): PersonRow => {
     lane.people.add(row)
     return row
   }
-  for (const other of others) mergePerson(lane, other, first)
+  for (const other of others) mergePerson(tables, lane, other, first)
   first.known = mergedPerson(first.known, told)
   return first
 }
@@ -141,6 +146,8 @@ const findChat = (
     person: group === null ? person : null,
     group: group?.remoteId ?? null,
     removed: false,
+    marked: { upTo: null, at: null },
+    markDue: null,
   }))
   owner.chats.push(row)
   return row
@@ -148,6 +155,13 @@ const findChat = (
 
 /** As read: with what is known of the person by now. */
 const toChat = ({ chat, person }: ChatRow): Chat => ({ ...chat, ...person?.known })
+
+/** As acceptance decides on it. */
+const toAnswered = (row: ChatRow): AnsweredChat => {
+  const { id, lid, mergedInto, name, numberId, phone, type, userId, username } = toChat(row)
+  const person = { phone, lid, userId, username, name }
+  return { ...person, id, current: mergedInto ?? id, numberId, type, groupId: row.group }
+}
 
 // Messages
 
@@ -225,7 +239,7 @@ const store = (
 ): ReceivedOutcome => {
   const owner = lane.workspace
   const { content, file, fromMe, group, kind, mode, quote, remoteId, sentAt, text } = incoming
-  const person = incoming.person && findPerson(lane, incoming.person)
+  const person = incoming.person && findPerson(tables, lane, incoming.person)
   const marks = receivedMarks(incoming, person?.known ?? null)
   const before = marks
     .map((mark) => lane.receivedMarks.get(mark))
@@ -260,7 +274,8 @@ const store = (
     unread: chat.chat.unread + (fromMe ? 0 : 1),
   }
   const author = fromMe ? null : person
-  const unannounced = { message, lane, chat, author, remoteId, eventPosition: 0 }
+  const address = incoming.address ?? null
+  const unannounced = { message, lane, chat, author, remoteId, address, eventPosition: 0 }
   const event = receivedEvent(eventId, toReceived(unannounced), link)
   const row: ReceivedRow = { ...unannounced, eventPosition: announce(tables, event) }
   fanOut(tables, owner, event)
@@ -329,14 +344,28 @@ const isReadableChat = ({ chat, lane, removed }: ChatRow): boolean => {
   )
 }
 
-const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
+export const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
   const row = tables.chats.get(id)
   return row !== undefined && isReadableChat(row) && isIn(scope, row.lane, row.mode) ? row : null
 }
 
 /** The chat that goes on. */
-const current = (tables: Tables, row: ChatRow): ChatRow =>
+export const current = (tables: Tables, row: ChatRow): ChatRow =>
   row.chat.mergedInto === null ? row : (tables.chats.get(row.chat.mergedInto) ?? row)
+
+/** Those of the query, in its order. */
+export const answeredChats = (
+  tables: Tables,
+  { chatIds, mode, workspaceId }: AcceptanceQuery,
+): ReadonlyMap<ChatId, AnsweredChat> => {
+  const scope = { workspaceId, mode, restriction: null }
+  return new Map(
+    chatIds.flatMap((id) => {
+      const row = chatIn(tables, scope, id)
+      return row === null ? [] : [[id, toAnswered(row)]]
+    }),
+  )
+}
 
 type ReadSteps = Pick<
   Steps<ChatStore>,
@@ -426,7 +455,9 @@ const eraseRow = (tables: Tables, row: ReceivedRow, now: number): void => {
   const file = tables.receivedFiles.get(id)
   if (file !== undefined) discardStored(tables, file, "deleted")
   tables.receivedFiles.delete(id)
-  if (!message.fromMe) chat.chat = { ...chat.chat, unread: Math.max(0, chat.chat.unread - 1) }
+  if (!message.fromMe && id > (chat.chat.readUpTo ?? 0)) {
+    chat.chat = { ...chat.chat, unread: Math.max(0, chat.chat.unread - 1) }
+  }
   for (const mark of lane.receivedMarks.values()) if (mark.id === id) mark.erasedAt = now
   const index = row.eventPosition - tables.outboxDropped - 1
   const event = tables.outbox[index]
@@ -472,7 +503,11 @@ const removeExcess = (
 const eraseEmptied = (tables: Tables, owner: WorkspaceRow): void => {
   const used = new Set(owner.received.map(({ chat }) => chat))
   const remaining = owner.chats.filter((row) => used.has(current(tables, row)))
-  for (const row of owner.chats) if (!remaining.includes(row)) tables.chats.erase(row.chat.id)
+  for (const row of owner.chats) {
+    if (remaining.includes(row)) continue
+    tables.chats.erase(row.chat.id)
+    tables.unmarked.delete(row)
+  }
   owner.chats.splice(0, owner.chats.length, ...remaining)
   const known = new Set<PersonRow | null>(owner.chats.map(({ person }) => person))
   for (const { author } of owner.received) known.add(author)
@@ -511,6 +546,7 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
 
 export const chatStore = (tables: Tables): Steps<ChatStore> => ({
   ...readSteps(tables),
+  ...readMarkSteps(tables),
 
   conversations: (workspaceId) => {
     const owner = findWorkspace(tables, workspaceId)

@@ -52,6 +52,7 @@ import {
   quotaFacts,
   tell,
 } from "./lanes.ts"
+import { answeredChats } from "./chats.ts"
 import { storedFile } from "./media.ts"
 import { announce, eventAt } from "./serviceStores.ts"
 import {
@@ -104,7 +105,10 @@ const connected = (
 /** Reads everything that the rules of acceptance need, and claims the `Idempotency-Key`. */
 const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts => {
   const owner = tables.workspaces.get(query.workspaceId)
-  const fromLane = query.from === null ? undefined : laneIn(tables, query.workspaceId, query.from)
+  const chats = answeredChats(tables, query)
+  const [ofChat] = query.from === null ? chats.values() : []
+  const from = query.from ?? ofChat?.numberId ?? null
+  const fromLane = from === null ? undefined : laneIn(tables, query.workspaceId, from)
   const named =
     fromLane !== undefined && isVisibleTo(query.mode, fromLane.number) ? fromLane : undefined
 
@@ -124,11 +128,12 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
     plan: owner?.workspace.plan ?? null,
     named: named === undefined ? null : toFacts(named, query),
     connected:
-      query.from === null && owner !== undefined
+      from === null && owner !== undefined
         ? connected(owner, query).map((lane) => toFacts(lane, query))
         : [],
     contactIdByPhone,
     contacts,
+    chats,
     media:
       query.mediaId === null
         ? null

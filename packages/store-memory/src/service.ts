@@ -34,6 +34,7 @@ import { firstDueAt, nextPauseDue, standing } from "./lanes.ts"
 import { nextTestTickDue } from "./messages.ts"
 import { claimableAt } from "./numberChecks.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
+import { nextReadMarkDue } from "./readMarks.ts"
 import type { Lane, MessageRow, Tables } from "./tables.ts"
 
 /** The rows of all these collections, one after the other, up to so many. */
@@ -183,6 +184,7 @@ const nextDue: Readonly<
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   campaigns: nextCampaignDue,
   pauses: nextPauseDue,
+  read_marks: (tables, _, owned) => nextReadMarkDue(tables, owned),
   deliveries: (tables, saturated) => {
     for (const { at, lane } of tables.deliveryQueue) {
       if (lane.kind === "webhook" || !isSaturated(saturated, lane.workspaceId)) return at

@@ -158,6 +158,10 @@ export interface ChatRow {
   /** Null for a person. */
   readonly group: string | null
   removed: boolean
+  /** How far the remote knows it as read, and since when. */
+  marked: { readonly upTo: ReceivedMessageId | null; readonly at: number | null }
+  /** When the remote is to hear of the mark; null once it has. */
+  markDue: number | null
 }
 
 export interface ReceivedRow {
@@ -167,6 +171,7 @@ export interface ReceivedRow {
   /** Null for what the number's owner wrote. */
   author: PersonRow | null
   readonly remoteId: string
+  readonly address: string | null
   /** The position of its event in the outbox. */
   readonly eventPosition: number
 }
@@ -583,6 +588,8 @@ export class Tables {
   readonly received = new Map<ReceivedMessageId, ReceivedRow>()
   readonly receivedFiles = new Map<ReceivedMessageId, ReceivedFileRow>()
   lastReceivedId = 0
+  /** Chats whose read marks are on their way to the remote. */
+  readonly unmarked = new Set<ChatRow>()
   lastChatActivity = 0
   /** Runs after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()

@@ -298,6 +298,7 @@ const counted = (lane: Lane, dueAt: number, id: number): MessageRow => ({
     callbackUrl: null,
     reference: null,
     campaign: null,
+    replyTo: null,
   },
   lane,
   campaign: null,

@@ -99,7 +99,7 @@ end;
 
 create function recipient_name(m messages) returns text
 language sql immutable parallel safe
-return coalesce(m.to_phone, m.to_name);
+return coalesce(m.to_phone, m.to_address, m.to_name);
 
 -- The phone to show: the number's own while the message waits, then the one it left from.
 create function shown_phone(
@@ -122,7 +122,8 @@ returns table (
   media_url text, media_type text, media_file_name text, send_at timestamptz, expires_at timestamptz,
   created_at timestamptz, due_at timestamptz, transport_id text, callback_url text, reference text, state text,
   sent_at timestamptz, error_code text, error_message text, found_media_type text, phone text,
-  campaign_id bigint, campaign_row integer
+  campaign_id bigint, campaign_row integer, to_chat_id bigint, to_address text, reply_received_id bigint,
+  reply_message_id bigint
 )
 language sql stable parallel safe rows 1
 begin atomic
@@ -135,7 +136,7 @@ begin atomic
       m.state, (select sender.phone from numbers sender where sender.id = p_number), m.end_phone, m.from_phone
     ),
     (select c.id from campaigns c where c.id = m.campaign_id and c.removed_at is null),
-    m.campaign_row;
+    m.campaign_row, m.to_chat_id, m.to_address, m.reply_received_id, m.reply_message_id;
 end;
 
 -- Whether a transport may have the first message of a lane.
@@ -937,6 +938,19 @@ begin atomic
     and c.removed_at is null;
 end;
 
+-- A chat as acceptance decides on it (core's AnsweredChat); no row for one that is to be erased.
+create function answered_chat(c chats)
+returns table (number_id bigint, chat json)
+language sql stable parallel safe rows 1
+begin atomic
+  select shown.number_id, json_build_object(
+    'id', shown.id, 'current', coalesce(shown.merged_into, shown.id), 'numberId', shown.number_id, 'type', shown.type,
+    'phone', shown.phone, 'lid', shown.lid, 'userId', shown.user_id, 'username', shown.username, 'name', shown.name,
+    'groupId', c.group_id
+  )
+  from shown_chat(c) shown;
+end;
+
 ---------------------------------------------------------------------------- campaigns
 
 -- Of a row: its own state, or its message's status, which it keeps once that was erased. A stopped campaign has
@@ -1395,6 +1409,23 @@ begin atomic
     order by pause_end(l)
     limit 1
   ) ending;
+end;
+
+-- Index chats_mark_due.
+create function next_read_marks(p_parts bigint, p_shards bigint[]) returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select c.mark_due
+  from chats c
+  join lanes l on l.number_id = c.number_id
+  join conversation_settings s on s.workspace_id = c.workspace_id
+  where c.mark_due is not null
+    and is_open_chat(c)
+    and l.connected
+    and l.removed_at is null
+    and is_owned(c.number_id, p_parts, p_shards)
+  order by c.mark_due
+  limit 1;
 end;
 
 -- Indexes webhook_lanes_due and webhook_lanes_callbacks_due; lanes that are marked are always due.

@@ -192,6 +192,7 @@ it.effect("every function of the core that the memory store runs is in the table
 
 /** Functions of `rules.sql` that say no rule of the core: how things are shown, and parts of rules. */
 const noRules = new Set([
+  "answered_chat",
   "callback_lane",
   "campaign_looks",
   "counted_after",
@@ -221,11 +222,12 @@ const noRules = new Set([
   "next_number_checks",
   "next_orphaned",
   "next_pauses",
+  "next_read_marks",
   "next_reminders",
   "next_test_messages",
   "pause_end",
-  "people_at",
   "pending_rows",
+  "people_at",
   "planned_time",
   "reading_test_phones",
   "received_mark",
@@ -274,6 +276,7 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["the span of figures", /^one\.hour (>=|<) (from|until)$/],
   ["which rows of a campaign are due", /^row\.sendAt <= now$/],
   ["which of them have expired", /^Infinity\) <= now$|(own|v_campaign)\.expires_at <= p_now$/],
+  ["which read marks are due", /markDue <= now$/],
   ["which pauses have ended", /^l\) <= p_now$/],
   ["which messages were due at a look", /^message\.dueAt (<=|>) at$/],
   ["what has happened since a look", /^entry\.wokenAt >= now$/],

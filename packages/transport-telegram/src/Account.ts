@@ -455,9 +455,9 @@ const listen = Effect.fnUntraced(function* listen(
 const takeReceived = async (inbox: Inbox, sent: SentMessages): Promise<ReadonlyArray<Incoming>> => {
   const received: Array<Incoming> = []
   for (const incoming of inbox.take()) {
-    const { fromMe, person, remoteId } = incoming
-    const isOwn =
-      fromMe && person !== null && (await sent.includes(Number(person.userId), Number(remoteId)))
+    const { fromMe, group, person, remoteId } = incoming
+    const peerId = group === null ? Number(person?.userId) : -Number(group.remoteId)
+    const isOwn = fromMe && (await sent.includes(peerId, Number(remoteId)))
     if (!isOwn) received.push(incoming)
   }
   return received

@@ -3,7 +3,14 @@
  * refusing a repeat as known proves that it was sent.
  */
 import { TelegramTransport, outcomeOnceExpired, sleepInRealTime } from "@messaging-service/core"
-import type { NumberId, OutgoingMessage, SendOutcome, TransportId } from "@messaging-service/core"
+import type {
+  NumberId,
+  OutgoingMessage,
+  ReadMark,
+  ReadMarkOutcome,
+  SendOutcome,
+  TransportId,
+} from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Clock, Deferred, Effect, Layer } from "effect"
@@ -22,6 +29,7 @@ import type { CallFailed } from "./Client.ts"
 import { toText, upload } from "./content.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenAccount } from "./Account.ts"
+import { markOver } from "./readMarks.ts"
 import { resolve } from "./recipients.ts"
 import type { Resolved } from "./recipients.ts"
 
@@ -47,7 +55,7 @@ const findMillis = 5000
 /** How many of a person's messages may follow the latest one to that person. */
 const maxAnswers = 100
 
-const toHistory = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest => ({
+const toHistory = (peer: Peer["peer"]): tl.messages.RawGetHistoryRequest => ({
   _: "messages.getHistory",
   peer,
   offsetId: 0,
@@ -59,28 +67,33 @@ const toHistory = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest 
   hash: Long.ZERO,
 })
 
+type Peer = Extract<Resolved, { readonly peer: unknown }>
+
 /** The latest outgoing message. */
 const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
   messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
+/** Why there is no session now. */
+type NoAccount = typeof soon | typeof moved | typeof notConnected
+
 /** Runs `use` over the number's session, or says why there is none. */
-const overSession = (
+const overSession = <A>(
   sessions: typeof Sessions.Service,
   numberId: NumberId,
-  use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
-): Effect.Effect<SendOutcome> =>
+  use: (account: OpenAccount) => Effect.Effect<A>,
+): Effect.Effect<A | NoAccount> =>
   Effect.suspend(() => {
     const open = sessions.openNow(numberId)
     return open === null ? overOnceOpen(sessions, numberId, use) : use(open)
   })
 
-const overOnceOpen = (
+const overOnceOpen = <A>(
   sessions: typeof Sessions.Service,
   numberId: NumberId,
-  use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
-): Effect.Effect<SendOutcome> =>
+  use: (account: OpenAccount) => Effect.Effect<A>,
+): Effect.Effect<A | NoAccount> =>
   Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
-    Effect.flatMap((account) => {
+    Effect.flatMap((account): Effect.Effect<A | NoAccount> => {
       if (account === null) return Effect.succeed(notConnected)
       // The store did not answer: try again.
       if (account === "connection_lost") {
@@ -110,7 +123,7 @@ const request = Effect.fnUntraced(function* request(
  */
 const findSent = (
   { client, hasRead, questions, sent }: OpenAccount,
-  peer: tl.RawInputPeerUser,
+  { peer, peerId }: Peer,
   transportId: TransportId,
 ) =>
   Effect.gen(function* () {
@@ -128,17 +141,18 @@ const findSent = (
           .pipe(Effect.map((history) => ("messages" in history ? history.messages : []))),
       )
     const [dialog] = dialogs
-    if (dialog?._ === "dialog") hasRead(peer.userId, dialog.readOutboxMaxId)
-    if (messageId !== null) sent.add(peer.userId, messageId, transportId)
+    if (dialog?._ === "dialog") hasRead(peerId, dialog.readOutboxMaxId)
+    if (messageId !== null) sent.add(peerId, messageId, transportId)
   }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
 const deliver = Effect.fnUntraced(function* deliver(
   account: OpenAccount,
   message: OutgoingMessage,
-  { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
+  to: Peer,
   created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
 ) {
   const { client, inbox, ownChanges, questions, sent } = account
+  const { peer, peerId } = to
   const answer = yield* questions
     .request((abortSignal) =>
       created._ === "messages.sendMessage"
@@ -151,7 +165,7 @@ const deliver = Effect.fnUntraced(function* deliver(
       ),
     )
   if (answer === null) {
-    yield* findSent(account, peer, message.transportId)
+    yield* findSent(account, to, message.transportId)
     return accepted
   }
   const messageId = messageIdIn(answer)
@@ -217,6 +231,10 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         overSession(sessions, message.numberId, (account) =>
           attempt(sessions, account, message, false),
         ),
+      ),
+      markRead: Effect.fn("TelegramTransport.markRead")(
+        (mark: ReadMark): Effect.Effect<ReadMarkOutcome> =>
+          overSession(sessions, mark.numberId, (account) => markOver(account, mark)),
       ),
       // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,

@@ -11,7 +11,11 @@ import type { Requester, CallFailed } from "./Client.ts"
 import type { NameOwner, OpenAccount } from "./Account.ts"
 
 export type Resolved =
-  | { readonly peer: tl.RawInputPeerUser; readonly peerId: number }
+  | {
+      readonly peer: tl.RawInputPeerUser | tl.RawInputPeerChat
+      /** Negative for a group. */
+      readonly peerId: number
+    }
   | { readonly outcome: SendOutcome }
 
 /** Reading or writing a stored name failed. */
@@ -150,7 +154,8 @@ const byUsername = Effect.fnUntraced(function* byUsername(
   const answer = Result.isFailure(request)
     ? nowhere(`Telegram knows no such recipient (${request.failure.text}).`)
     : found(request.success, `@${username}`)
-  const owner = "peer" in answer ? ownerAt(answer.peer, now) : null
+  const owner =
+    "peer" in answer && answer.peer._ === "inputPeerUser" ? ownerAt(answer.peer, now) : null
   if (owner !== null || known !== null) yield* stored(() => usernames.keep(username, owner))
   return answer
 })
@@ -178,6 +183,11 @@ export const resolve = (
       return byUsername(account, to.username, trust)
     case "user_id":
       return byUserId(client, questions.request, to.userId, trust.force)
+    case "group_id": {
+      const chatId = Number(to.groupId)
+      return Effect.succeed({ peer: { _: "inputPeerChat", chatId }, peerId: -chatId })
+    }
+    case "lid":
     case "group":
       return Effect.succeed({
         outcome: refused("group_not_found", "Telegram accounts send to people only."),

@@ -107,6 +107,29 @@ layer(layerWorld)("what a person writes", (it) => {
     }),
   )
 
+  it.effect("is marked as read by the id of the latest message, of a group too", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const receiver = yield* aReceiver({ groups: true })
+      const { digits, id } = yield* aPerson({ username: "read_one" })
+      const { chats } = yield* Store
+      yield* server.write(digits, receiver.digits, "One")
+      yield* server.write(digits, receiver.digits, "Two")
+      yield* awaitTexts(receiver, 2)
+      const last = (yield* receiver.received).at(-1)!
+      const scope = { workspaceId: last.workspaceId, mode: "live", restriction: null } as const
+      yield* chats.markRead(scope, last.chat.id, last.id, 0, null)
+      const due = yield* chats.claimReadMarks(0, 0, "all", 1000)
+      const mark = due.find(({ chatId }) => chatId === last.chat.id)!
+      const transport = yield* TelegramTransport
+      assert.deepStrictEqual(yield* transport.markRead!(mark), { _tag: "Marked" })
+      const maxId = Number(mark.messages[0]!.remoteId)
+      assert.deepInclude(server.readMarks(receiver.digits).at(-1), { chatId: id, maxId })
+      assert.deepStrictEqual(yield* transport.markRead!(mark), { _tag: "Marked" })
+      assert.deepStrictEqual(server.complaints(), [])
+    }),
+  )
+
   it.effect("in a small group is stored where groups are, and in a channel never", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer

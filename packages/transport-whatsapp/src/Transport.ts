@@ -14,6 +14,8 @@ import type {
   OutgoingMessage,
   Phone,
   PhonesOutcome,
+  ReadMark,
+  ReadMarkOutcome,
   SendOutcome,
   Target,
 } from "@messaging-service/core"
@@ -32,6 +34,7 @@ import {
   soon,
   unknown,
 } from "./outcomes.ts"
+import { markOver } from "./readMarks.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenSession } from "./Account.ts"
 
@@ -101,6 +104,10 @@ const resolve = (session: OpenSession, to: Target): Effect.Effect<Resolved, Brok
           ? { outcome: groupProblem(found.length) }
           : { address }
       })
+    case "lid":
+      return Effect.succeed({ address: `${to.lid}@lid` })
+    case "group_id":
+      return Effect.succeed({ address: to.groupId })
     case "username":
     case "user_id":
       return Effect.succeed({
@@ -280,9 +287,15 @@ export const layerTransport: Layer.Layer<
         overSession(sessions, numberId, (session) => checkOver(session, phones)),
     )
 
+    const markRead = Effect.fn("WhatsAppTransport.markRead")(
+      (mark: ReadMark): Effect.Effect<ReadMarkOutcome> =>
+        overSession(sessions, mark.numberId, ({ connection }) => markOver(connection, mark)),
+    )
+
     return Context.make(WhatsAppTransport, {
       dropsCopies: true,
       send,
+      markRead,
       // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,
       connections: sessions.reports,

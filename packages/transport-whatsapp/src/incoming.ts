@@ -19,6 +19,7 @@ import {
   toNumber,
 } from "baileys"
 import type { BinaryNode, proto } from "baileys"
+import { addressIn } from "./readMarks.ts"
 import { toDigits } from "./recipients.ts"
 
 /** The number's own addresses. */
@@ -291,5 +292,7 @@ export const toIncoming = (
   const content = addressed && describe(message)
   if (!addressed || !content) return null
   const quote = quoteIn(message)
-  return { ...addressed, ...content, quote, sentAt: (Number(stanza.attrs["t"]) || 0) * 1000 }
+  const address = addressed.fromMe ? null : addressIn(stanza)
+  const sentAt = (Number(stanza.attrs["t"]) || 0) * 1000
+  return { ...addressed, address, ...content, quote, sentAt }
 }

@@ -214,6 +214,7 @@ describe("what was written", () => {
     (kind, message, more) => {
       assert.deepStrictEqual<unknown>(incoming(message), {
         remoteId: "3A01",
+        address: phoneJid,
         mode: "live",
         fromMe: false,
         group: null,

@@ -1,6 +1,6 @@
 /** What people write to a linked number: stored once, in order, before WhatsApp forgets it. */
 import { assert, describe, it as plainIt, layer } from "@effect/vitest"
-import { NumberOwnership, Store, toShard } from "@messaging-service/core"
+import { NumberOwnership, Store, toShard, WhatsAppTransport } from "@messaging-service/core"
 import type { NumberId, ReceivedMessage } from "@messaging-service/core"
 import { layer as layerMemory } from "@messaging-service/store-memory"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
@@ -75,6 +75,64 @@ const reconnected = (number: LinkedNumber) =>
   })
 
 const toLid = (digits: string) => `9${digits.padStart(14, "0")}`
+
+/** The chat of that message was read up to it. */
+const markRead = ({ chat, id, workspaceId }: ReceivedMessage) =>
+  Effect.gen(function* () {
+    const { chats } = yield* Store
+    const scope = { workspaceId, mode: "live", restriction: null } as const
+    yield* chats.markRead(scope, chat.id, id, 0, null)
+    const due = yield* chats.claimReadMarks(0, 0, "all", 1000)
+    const mark = due.find(({ chatId }) => chatId === chat.id)
+    const transport = yield* WhatsAppTransport
+    return mark === undefined ? null : yield* transport.markRead!(mark)
+  })
+
+layer(layerWorld)("what was read", (it) => {
+  it.effect("is marked under the address that each message came from, again without harm", () =>
+    Effect.gen(function* () {
+      const { number, other } = yield* aConversation
+      const server = yield* WhatsAppServer
+      const ids: Array<string> = []
+      for (const address of ["lid", "pn", "lid only"] as const) {
+        ids.push(yield* server.write(other, number.digits, { text: address, address }))
+        yield* isSettled(number)
+      }
+      const last = (yield* getReceived(number)).at(-1)!
+      assert.deepStrictEqual(yield* markRead(last), { _tag: "Marked" })
+      const common = { participant: undefined, type: "read" }
+      const marks = [
+        { chat: `${toLid(other)}@lid`, ids: [ids[2], ids[0]], ...common },
+        { chat: `${other}@s.whatsapp.net`, ids: [ids[1]], ...common },
+      ]
+      assert.deepStrictEqual<unknown>(server.readMarks(number.digits), marks)
+      assert.deepStrictEqual(yield* markRead(last), { _tag: "Marked" })
+      assert.deepStrictEqual<unknown>(server.readMarks(number.digits), [...marks, ...marks])
+    }),
+  )
+
+  it.effect("in a group names the author of each message", () =>
+    Effect.gen(function* () {
+      const linked = yield* aLinkedNumber
+      const number = yield* withConversations(linked, true)
+      const server = yield* WhatsAppServer
+      const [ann, ben] = [yield* aPerson, yield* aPerson]
+      const group = yield* server.group({
+        subject: "Read",
+        participants: [ann, ben, number.digits],
+      })
+      yield* written(number, ann, "Hello", group)
+      const last = yield* written(number, ben, "Hi", group)
+      assert.deepStrictEqual(yield* markRead(last!), { _tag: "Marked" })
+      const marks = server.readMarks(number.digits)
+      assert.deepStrictEqual(
+        marks.map(({ chat }) => chat),
+        [group, group],
+      )
+      assert.strictEqual(new Set(marks.map(({ participant }) => participant)).size, 2)
+    }),
+  )
+})
 
 layer(layerWorld)("what a person writes", (it) => {
   it.effect.each([

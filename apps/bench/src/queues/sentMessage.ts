@@ -41,6 +41,7 @@ const toMessage = (job: Job): Message => ({
   callbackUrl: null,
   reference: null,
   campaign: null,
+  replyTo: null,
 })
 
 // Not m.state = 'waiting': the service finds messages by their ids in these words too, since the planner

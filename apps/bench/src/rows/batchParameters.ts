@@ -33,6 +33,7 @@ export const batchParameters = (
     from: number,
     phones,
     contactIds: [],
+    chatIds: [],
     mediaId: null,
     exactQuota: null,
     idempotency: null,

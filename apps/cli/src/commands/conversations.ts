@@ -5,10 +5,13 @@ import {
   command,
   count,
   flag,
+  id,
   many,
   maybe,
   number,
+  once,
   phoneValue,
+  targetOptions,
   time,
   workspace,
 } from "../Command.ts"
@@ -66,6 +69,18 @@ export const chatCommands = [
     unread: maybe(choice(["true", "false"], "Whether something in it is unread.")),
   }),
   callerDetail("chats show", "chat", "chats.get", "Shows a chat."),
+  command({
+    name: "chats read",
+    as: "key or operator",
+    summary: "Marks a chat as read up to a message of it, here and on the phone.",
+    arguments: { chat: once(id("chat")) },
+    options: {
+      ...targetOptions,
+      "up-to": once(count("ID", "The last received message that was read.")),
+    },
+    run: async ({ chat, "up-to": upTo }, { caller, output }) =>
+      output.one(await caller().chats.markRead(chat, { up_to: upTo })),
+  }),
   callerDetail(
     "chats erase",
     "chat",

@@ -9,6 +9,7 @@ import type {
   Recipient,
   Reminder,
   SendMessage,
+  SendRecipient,
 } from "@messaging-service/client"
 import {
   any,
@@ -66,12 +67,15 @@ export const recipient: Value<Recipient> = {
 }
 
 export const recipientText = (to: Message["to"] | Reminder["to"]): string => {
-  const { contact_id, group, phone, username } = to as {
-    readonly [name in "phone" | "group" | "username" | "contact_id"]?: string | number | null
+  const { chat_id, contact_id, group, phone, username } = to as {
+    readonly [name in "phone" | "group" | "username" | "contact_id" | "chat_id"]?:
+      | string
+      | number
+      | null
   }
-  return String(
-    phone ?? username ?? (group === undefined ? `contact:${contact_id}` : `group:${group}`),
-  )
+  if (phone ?? username) return String(phone ?? username)
+  if (group !== undefined) return `group:${group}`
+  return chat_id === undefined ? `contact:${contact_id}` : `chat:${chat_id}`
 }
 
 export const messageColumns = [
@@ -177,7 +181,7 @@ const getText = async (
  * and how many are uncertain.
  */
 const sendParts = async (
-  to: ReadonlyArray<Recipient>,
+  to: ReadonlyArray<SendRecipient>,
   message: Omit<SendMessage, "to">,
   key: string | undefined,
   accepted: ((part: ReadonlyArray<Message>) => Promise<void>) | undefined,
@@ -302,6 +306,7 @@ export const messageCommands = [
       ...targetOptions,
       to: any(recipient),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
+      chat: any(count("ID", "A chat of the sending number, where conversations are on.")),
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
       at: maybe(instant("When to send.")),
@@ -313,8 +318,9 @@ export const messageCommands = [
     },
     run: async (input, tools) => {
       const { output, machine } = tools
-      const to = await getRecipients(input.to, input["to-file"])
-      if (to.length === 0) throw usageError("give recipients with --to or --to-file")
+      const named = await getRecipients(input.to, input["to-file"])
+      const to = [...named, ...input.chat.map((chat_id) => ({ chat_id }))]
+      if (to.length === 0) throw usageError("give recipients with --to, --to-file or --chat")
       if (input["idempotency-key"] !== undefined) refuseRelative(input)
       if (input.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
       const tokens = await interruptible(

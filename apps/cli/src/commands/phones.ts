@@ -85,6 +85,14 @@ export const phoneCommands = [
       ),
   }),
   command({
+    name: "phones read",
+    as: "operator",
+    summary: "Shows how far a phone knows each chat as read.",
+    arguments: phone,
+    run: async ({ id: of }, { operator, output }) =>
+      output.all(await operator().simulator.readMarks(of), ["chat_id", "up_to", "at"]),
+  }),
+  command({
     name: "phones logout",
     as: "operator",
     summary: "Logs a number out on its phone.",

@@ -390,6 +390,7 @@ export const operations = {
   listChats: needs("chats:read"),
   getChat: needs("chats:read"),
   deleteChat: needs("chats:write"),
+  markChatRead: needs("chats:write"),
 } as const satisfies Readonly<Record<string, OperationRule>>
 
 export type OperationName = keyof typeof operations

@@ -94,6 +94,8 @@ export interface ReceivedFile {
 export interface Incoming {
   /** The platform's id, by which a repeat is recognised. */
   readonly remoteId: string
+  /** The address under which the remote told of it, where a read mark must name that one. */
+  readonly address?: string | null
   readonly mode: Mode
   /** The number's owner wrote it on the phone or another device. */
   readonly fromMe: boolean
@@ -169,6 +171,7 @@ export const keptIncoming = (incoming: Incoming): Incoming => {
   return {
     ...incoming,
     remoteId: fit(incoming.remoteId, maximumNameLength),
+    address: fitOrNull(incoming.address ?? null),
     group: group && {
       remoteId: fit(group.remoteId, maximumNameLength),
       name: fitOrNull(group.name),

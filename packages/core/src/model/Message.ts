@@ -5,6 +5,7 @@
  * stale.
  */
 import { Context } from "effect"
+import type { ReplyTo } from "./Answer.ts"
 import type { MessageEventType } from "./Event.ts"
 import type { CampaignId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
 import { storedFileId } from "./Media.ts"
@@ -91,6 +92,8 @@ export interface Message {
   readonly reference: string | null
   /** The row that it was made of; null without a campaign, and once that was removed. */
   readonly campaign: CampaignOrigin | null
+  /** What it quotes (contract: Answers). */
+  readonly replyTo: ReplyTo | null
 }
 
 export type Trigger =

@@ -54,6 +54,13 @@ export type RecipientJson =
   | { readonly group: string }
   | { readonly contact_id: number; readonly username: string }
   | { readonly username: string }
+  /** With what is known of the person or the group. */
+  | {
+      readonly chat_id: number
+      readonly phone?: string
+      readonly group?: string
+      readonly username?: string
+    }
 
 export interface MediaJson {
   readonly media_id: number | null
@@ -74,6 +81,10 @@ const recipientJson = (recipient: Recipient): RecipientJson => {
       return { contact_id: recipient.contactId, username: recipient.username }
     case "username":
       return { username: recipient.username }
+    case "chat": {
+      const { address: _address, chatId, kind: _kind, ...known } = recipient
+      return { chat_id: chatId, ...known }
+    }
   }
 }
 
@@ -231,10 +242,20 @@ export interface ReportedMessage extends Pick<
     | { readonly group: string }
     | { readonly contactId: number; readonly username: string }
     | { readonly username: string }
+    | {
+        readonly chatId: number
+        readonly phone?: string
+        readonly group?: string
+        readonly username?: string
+      }
   readonly media: PublicMedia | null
 }
 
 const recipientOfJson = (to: RecipientJson): ReportedMessage["to"] => {
+  if ("chat_id" in to) {
+    const { chat_id: chatId, ...known } = to
+    return { chatId, ...known }
+  }
   if (!("contact_id" in to)) return to
   const { contact_id: contactId, ...named } = to
   return contactId === null || "phone" in named ? { ...named, contactId } : { ...named, contactId }

@@ -6,7 +6,7 @@
 import { Schema } from "effect"
 import type { Brand, Effect, SchemaIssue } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
-import type { ContactId, WorkspaceId } from "./Ids.ts"
+import type { ChatId, ContactId, WorkspaceId } from "./Ids.ts"
 import { codePointLength, decoded, described, isBlank, refusedAs } from "./Input.ts"
 import type { Described } from "./Input.ts"
 import type { PageOf, PageQuery } from "./Page.ts"
@@ -74,17 +74,34 @@ export type RequestedRecipient =
   | { readonly kind: "contact"; readonly contactId: ContactId }
   | { readonly kind: "username"; readonly username: Username }
 
-/** The recipient's key in a request, for the `field` of a refusal. */
-export const recipientKey = (recipient: RequestedRecipient): string =>
-  recipient.kind === "contact" ? "contactId" : recipient.kind
+/** What a send names: where conversations are on also a chat of its number (contract: Answers). */
+export type SendRecipient = RequestedRecipient | { readonly kind: "chat"; readonly chatId: ChatId }
 
-/** What a message keeps: contacts are resolved at acceptance. */
+/** The recipient's key in a request, for the `field` of a refusal. */
+export const recipientKey = ({ kind }: SendRecipient): string =>
+  kind === "contact" || kind === "chat" ? `${kind}Id` : kind
+
+/** How a platform knows a chat: by a LID, by Telegram's id of a user, or by its own id of a group. */
+export type ChatAddress = `lid:${string}` | `tg:${string}` | `group:${string}`
+
+/** What a message keeps: contacts and chats are resolved at acceptance. */
 export type Recipient =
   | { readonly kind: "phone"; readonly phone: Phone; readonly contactId: ContactId | null }
   | { readonly kind: "group"; readonly group: string }
   | { readonly kind: "contact_phone"; readonly contactId: ContactId; readonly phone: Phone }
   | { readonly kind: "contact_username"; readonly contactId: ContactId; readonly username: string }
   | { readonly kind: "username"; readonly username: string }
+  | {
+      readonly kind: "chat"
+      /** As the request named it. */
+      readonly chatId: ChatId
+      /** Goes before phone and username. */
+      readonly address?: ChatAddress
+      // What else is known of the person or the group.
+      readonly phone?: Phone
+      readonly group?: string
+      readonly username?: string
+    }
 
 /** What the remote server is asked to reach. */
 export type Target =
@@ -92,6 +109,29 @@ export type Target =
   | { readonly kind: "group"; readonly group: string }
   | { readonly kind: "username"; readonly username: string }
   | { readonly kind: "user_id"; readonly userId: number }
+  | { readonly kind: "lid"; readonly lid: string }
+  | { readonly kind: "group_id"; readonly groupId: string }
+
+const usernameTarget = (text: string): Target => {
+  const target = parseUsername(text)?.target
+  return target?.kind === "id"
+    ? { kind: "user_id", userId: target.id }
+    : { kind: "username", username: target?.name ?? text }
+}
+
+const chatTarget = ({
+  address,
+  phone,
+  username = "",
+}: Extract<Recipient, { readonly kind: "chat" }>): Target => {
+  if (address === undefined) {
+    return phone === undefined ? usernameTarget(username) : { kind: "phone", phone }
+  }
+  if (address.startsWith("lid:")) return { kind: "lid", lid: address.slice("lid:".length) }
+  return address.startsWith("group:")
+    ? { kind: "group_id", groupId: address.slice("group:".length) }
+    : usernameTarget(address)
+}
 
 export const toTarget = (recipient: Recipient): Target => {
   switch (recipient.kind) {
@@ -101,17 +141,18 @@ export const toTarget = (recipient: Recipient): Target => {
     case "group":
       return { kind: "group", group: recipient.group }
     case "username":
-    case "contact_username": {
-      const target = parseUsername(recipient.username)?.target
-      return target?.kind === "id"
-        ? { kind: "user_id", userId: target.id }
-        : { kind: "username", username: target?.name ?? recipient.username }
-    }
+    case "contact_username":
+      return usernameTarget(recipient.username)
+    case "chat":
+      return chatTarget(recipient)
   }
 }
 
-/** What tells the recipients of one number apart: the phone, else the name as it was given. */
+/** What tells the recipients of one number apart: the phone, else the platform's address, else the name. */
 export const recipientName = (recipient: Recipient): string => {
+  if (recipient.kind === "chat") {
+    return recipient.phone ?? recipient.address ?? recipient.username ?? ""
+  }
   if ("phone" in recipient) return recipient.phone
   return recipient.kind === "group" ? recipient.group : recipient.username
 }
@@ -164,16 +205,16 @@ export const usernameDescribed: Described = {
   examples: ["@example"],
 }
 
-/** Of the keys of a recipient. */
-export const namesOne = Schema.makeFilter(
-  (to: object) =>
-    Object.keys(to).length === 1
-      ? undefined
-      : "must name exactly one of a phone, a group, a contact and a username",
-  { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
-)
+const namesExactlyOne = (all: string) =>
+  Schema.makeFilter(
+    (to: object) => (Object.keys(to).length === 1 ? undefined : `must name exactly one of ${all}`),
+    { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
+  )
 
-const Fields = Schema.Struct({
+/** Of the keys of a recipient. */
+export const namesOne = namesExactlyOne("a phone, a group, a contact and a username")
+
+const fields = {
   phone: Schema.optionalKey(Schema.String.annotate({ ...phoneDescribed })),
   group: described(
     Schema.optionalKey(
@@ -191,7 +232,9 @@ const Fields = Schema.Struct({
   ),
   contactId: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
   username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),
-})
+}
+
+const Fields = Schema.Struct(fields)
   .check(namesOne)
   .annotate({ identifier: "Recipient", description: "Exactly one of the keys." })
 
@@ -212,6 +255,23 @@ const requested = (to: typeof Fields.Type): RequestedRecipient | SchemaIssue.Iss
 }
 
 export const RecipientInput = decoded(Fields, requested)
+
+const SendFields = Schema.Struct({
+  ...fields,
+  chatId: described(
+    Schema.optionalKey(Schema.Int),
+    "Id of a chat of the sending number. Unknown while conversations are off.",
+  ),
+})
+  .check(namesExactlyOne("a phone, a group, a contact, a username and a chat"))
+  .annotate({ identifier: "SendRecipient", description: "Exactly one of the keys." })
+
+/** The recipient of a send where conversations are on. */
+export const SendRecipientInput = decoded(
+  SendFields,
+  ({ chatId, ...to }): SendRecipient | SchemaIssue.Issue =>
+    chatId === undefined ? requested(to) : { kind: "chat", chatId: chatId as ChatId },
+)
 
 // A saved contact, and the port that keeps them (contract: Contacts).
 

@@ -535,6 +535,7 @@ export const factsWanted = (
   from: content.from,
   phones: [],
   contactIds: content.to.kind === "contact" ? [content.to.contactId] : [],
+  chatIds: [],
   mediaId: input.media?.mediaId ?? null,
   exactQuota: null,
   idempotency: null,

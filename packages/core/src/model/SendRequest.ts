@@ -10,8 +10,8 @@ import type { OutboundRule } from "./Egress.ts"
 import type { MediaId, NumberId } from "./Ids.ts"
 import { givenFileName, MediaInput, mediaTypeOfLink, mediaUrlProblems } from "./Media.ts"
 import type { MediaReference } from "./Media.ts"
-import { RecipientInput } from "./Recipient.ts"
-import type { RequestedRecipient } from "./Recipient.ts"
+import { RecipientInput, SendRecipientInput } from "./Recipient.ts"
+import type { SendRecipient } from "./Recipient.ts"
 import { codePointLength, described, inputDecoder, InstantInput, isBlank } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
 import { compareInstants, parseInstant } from "./Time.ts"
@@ -24,7 +24,7 @@ export const maximumRecipients = 1000
 
 export interface SendRequest {
   /** One for a single send. */
-  readonly recipients: ReadonlyArray<RequestedRecipient>
+  readonly recipients: ReadonlyArray<SendRecipient>
   /** Whether `to` was a list: refusals then name fields like `to[3].phone`. */
   readonly batch: boolean
   readonly from: NumberId | null
@@ -65,20 +65,29 @@ const shared = {
   ),
 }
 
-export const SendBody = Schema.Struct({ to: RecipientInput, ...shared }).annotate({
-  identifier: "SendMessage",
-})
-
-export const BatchBody = Schema.Struct({
-  to: Schema.Array(RecipientInput).check(
+const toList = <S extends typeof RecipientInput | typeof SendRecipientInput>(recipient: S) =>
+  Schema.Array(recipient).check(
     Schema.makeFilter(
       (to) => (to.length > 0 ? undefined : "must name at least one recipient"),
       // `ListBounds` reports too many before the schema runs.
       { toJsonSchema: () => ({ minItems: 1, maxItems: maximumRecipients }) },
     ),
-  ),
+  )
+
+export const SendBody = Schema.Struct({ to: SendRecipientInput, ...shared }).annotate({
+  identifier: "SendMessage",
+})
+
+export const BatchBody = Schema.Struct({
+  to: toList(SendRecipientInput),
   ...shared,
 }).annotate({ identifier: "SendBatch" })
+
+// What sends take while conversations are off.
+
+const PlainSendBody = Schema.Struct({ ...SendBody.fields, to: RecipientInput })
+
+const PlainBatchBody = Schema.Struct({ ...BatchBody.fields, to: toList(RecipientInput) })
 
 /** In code points, like all lengths. */
 const isReference = (text: string): boolean =>
@@ -167,7 +176,7 @@ export const toMediaReference = (media: typeof MediaInput.Type): MediaReference 
 
 const toRequest = (
   body: Omit<typeof ReferencedSendBody.Type, "to">,
-  recipients: ReadonlyArray<RequestedRecipient>,
+  recipients: ReadonlyArray<SendRecipient>,
   batch: boolean,
 ): SendRequest => ({
   recipients,
@@ -183,24 +192,39 @@ const toRequest = (
 
 /**
  * The parsers of both operations under a rule for outgoing links. With `attached`, text is optional
- * as it is with media. Input is checked whatever its static type: it may be raw JSON. Build once,
- * reuse.
+ * as it is with media. `answers`: conversations are on. Input is checked whatever its static type: it
+ * may be raw JSON. Build once, reuse.
  */
-export const sendRequestParser = (rule: OutboundRule, attached = false) => {
+export const sendRequestParser = (rule: OutboundRule, attached = false, answers = false) => {
   const across = acrossFields(rule, attached)
   return makeParser(
-    inputDecoder(SendBody, { codes: contentCodes, across }),
-    inputDecoder(BatchBody, batchRules(across)),
+    inputDecoder(answers ? SendBody : PlainSendBody, { codes: contentCodes, across }),
+    inputDecoder(answers ? BatchBody : PlainBatchBody, batchRules(across)),
   )
 }
 
 /** The same, for callers who may give a reference. */
-export const referencedSendParser = (rule: OutboundRule) => {
+export const referencedSendParser = (rule: OutboundRule, answers = false) => {
   const across = acrossFields(rule, false)
+  const [single, batch] = answers
+    ? [ReferencedSendBody, ReferencedBatchBody]
+    : [
+        Schema.Struct({ ...PlainSendBody.fields, ...referenced }),
+        Schema.Struct({ ...PlainBatchBody.fields, ...referenced }),
+      ]
   return makeParser(
-    inputDecoder(ReferencedSendBody, { codes: contentCodes, across }),
-    inputDecoder(ReferencedBatchBody, batchRules(across)),
+    inputDecoder(single, { codes: contentCodes, across }),
+    inputDecoder(batch, batchRules(across)),
   )
+}
+
+const isObject = (value: unknown): value is Raw => typeof value === "object" && value !== null
+
+/** Whether a command has a field that is unknown while conversations are off. */
+export const asksForAnswers = (command: unknown): boolean => {
+  if (!isObject(command)) return false
+  const { to } = command
+  return (Array.isArray(to) ? to : [to]).some((one) => isObject(one) && "chatId" in one)
 }
 
 const batchRules = (across: ReturnType<typeof acrossFields>) => ({

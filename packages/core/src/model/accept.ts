@@ -6,14 +6,16 @@
 import { Result } from "effect"
 import { mayUse } from "./Auth.ts"
 import type { Sender } from "./Auth.ts"
+import { chatRecipient } from "./Answer.ts"
+import type { AnsweredChat } from "./Answer.ts"
 import type { IdempotencyClaim, ClaimOutcome } from "./Idempotency.ts"
 import { transportId } from "./Ids.ts"
-import type { Ids, ContactId, MediaId, MessageId, NumberId, WorkspaceId } from "./Ids.ts"
+import type { ChatId, Ids, ContactId, MediaId, MessageId, NumberId, WorkspaceId } from "./Ids.ts"
 import type { MediaFile } from "./Media.ts"
 import { quotaVerdict } from "./Message.ts"
 import type { PlannedQuota, QuotaLimit, Message, QuotaFacts } from "./Message.ts"
 import { recipientKey } from "./Recipient.ts"
-import type { Contact, Recipient, RequestedRecipient, Phone } from "./Recipient.ts"
+import type { Contact, Phone, Recipient, SendRecipient } from "./Recipient.ts"
 import { refuse } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
@@ -26,11 +28,16 @@ export interface AcceptanceQuery {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
   readonly now: number
-  /** The number that the request names; null loads the connected ones. */
+  /**
+   * The number that the request names; null loads that of the first known chat of `chatIds`, and without
+   * one the connected ones.
+   */
   readonly from: NumberId | null
   /** Phones whose saved contacts to load. */
   readonly phones: ReadonlyArray<Phone>
   readonly contactIds: ReadonlyArray<ContactId>
+  /** Chats to load, of the mode. */
+  readonly chatIds: ReadonlyArray<ChatId>
   readonly mediaId: MediaId | null
   /**
    * Counts planned messages exactly around this time; null uses the bound. A null `numberId` counts
@@ -55,16 +62,17 @@ export interface AcceptanceFacts {
   /** Null without an `Idempotency-Key`. A refused claim leaves the other facts unread. */
   readonly claim: ClaimOutcome | null
   readonly plan: Plan | null
-  /** The number of `from`; null if none was asked for or the workspace has no such number. */
+  /** The number of `from`, or of a chat; null if there is none. */
   readonly named: NumberFacts | null
   /**
    * Oldest first, at most `connectedShown` of each platform unless all are counted. Empty with a
-   * `from`.
+   * `from` or a known chat.
    */
   readonly connected: ReadonlyArray<NumberFacts>
   /** The contact with each phone. */
   readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>
   readonly contacts: ReadonlyMap<ContactId, Contact>
+  readonly chats: ReadonlyMap<ChatId, AnsweredChat>
   readonly media: MediaFile | null
 }
 
@@ -98,6 +106,7 @@ type NumberChoiceCode =
   | "number_not_allowed"
   | "from_required"
   | "username_needs_telegram"
+  | "chat_not_found"
 
 /** Refusals of a request without regard to allowance and quota. */
 type ValidationCode =
@@ -125,13 +134,13 @@ export const plannedQuota = (
   limit,
 })
 
-const getField = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
+const getField = (request: SendRequest, index: number, recipient: SendRecipient): string =>
   request.batch ? `to[${index}].${recipientKey(recipient)}` : `to.${recipientKey(recipient)}`
 
 /** The field of the first recipient that satisfies the condition. */
 const firstField = (
   request: SendRequest,
-  condition: (recipient: RequestedRecipient) => boolean,
+  condition: (recipient: SendRecipient) => boolean,
 ): string | undefined => {
   const index = request.recipients.findIndex(condition)
   const recipient = request.recipients[index]
@@ -151,7 +160,7 @@ export const pastTime = (
 
 /** Whether only a Telegram account can reach the recipient. */
 export const isTelegramOnly = (
-  recipient: RequestedRecipient,
+  recipient: SendRecipient,
   facts: Pick<AcceptanceFacts, "contacts">,
 ): boolean => {
   if (recipient.kind === "username") return true
@@ -161,7 +170,7 @@ export const isTelegramOnly = (
 }
 
 /**
- * Chooses the sending number (contract: The sending number). Usernames need a Telegram account,
+ * Chooses the sending number (contract: The sending number). A chat's number is its own; usernames need a Telegram account,
  * groups a WhatsApp number. So Telegram takes a mixed batch only when no WhatsApp number is
  * connected.
  */
@@ -190,6 +199,15 @@ export const resolveNumber = (
       return Result.fail(refuse("number_not_allowed", { field: "from" }))
     }
     return suited(facts.named)
+  }
+
+  const chatAt = request.recipients.findIndex((to) => to.kind === "chat")
+  const named = request.recipients[chatAt]
+  if (named?.kind === "chat") {
+    const chat = facts.chats.get(named.chatId)
+    return chat === undefined || facts.named === null || !mayUse(sender, chat.numberId)
+      ? Result.fail(refuse("chat_not_found", { field: getField(request, chatAt, named) }))
+      : suited(facts.named)
   }
 
   const connected = (platform: SendingNumber["platform"]) =>
@@ -226,7 +244,8 @@ const fromContact = (contact: Contact): Recipient =>
 const resolveRecipients = (
   request: SendRequest,
   facts: AcceptanceFacts,
-): Result.Result<ReadonlyArray<Recipient>, Refusal<"contact_not_found">> => {
+  from: SendingNumber,
+): Result.Result<ReadonlyArray<Recipient>, Refusal<"contact_not_found" | "chat_not_found">> => {
   const resolved: Array<Recipient> = []
   for (const [index, to] of request.recipients.entries()) {
     switch (to.kind) {
@@ -249,6 +268,15 @@ const resolveRecipients = (
           return Result.fail(refuse("contact_not_found", { field: getField(request, index, to) }))
         }
         resolved.push(fromContact(contact))
+        break
+      }
+      case "chat": {
+        const chat = facts.chats.get(to.chatId)
+        const recipient = chat?.numberId === from.id ? chatRecipient(chat) : null
+        if (recipient === null) {
+          return Result.fail(refuse("chat_not_found", { field: getField(request, index, to) }))
+        }
+        resolved.push(recipient)
       }
     }
   }
@@ -315,7 +343,7 @@ const validateRequest = (
 
   const number = resolveNumber(request, facts, sender)
   if (Result.isFailure(number)) return Result.fail(number.failure)
-  const recipients = resolveRecipients(request, facts)
+  const recipients = resolveRecipients(request, facts, number.success.number)
   if (Result.isFailure(recipients)) return Result.fail(recipients.failure)
   if (request.media !== null && request.media.mediaId !== null && facts.media === null) {
     return Result.fail(refuse("media_not_found", { field: "media.mediaId" }))
@@ -378,6 +406,7 @@ const toAcceptance = (
       callbackUrl: request.callbackUrl,
       reference: request.reference,
       campaign: null,
+      replyTo: null,
     })),
   }
 }

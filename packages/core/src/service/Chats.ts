@@ -3,7 +3,17 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { authorize, dayMillis, toScope } from "../model/Auth.ts"
 import type { Authorized, AuthorizationCode, Caller } from "../model/Auth.ts"
 import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
-import { decoded, instantParameter, parsed, refusedFor, refuseFuture } from "../model/Input.ts"
+import type { IdempotencyCode, IdempotencyKey } from "../model/Idempotency.ts"
+import {
+  decoded,
+  described,
+  inputDecoder,
+  instantParameter,
+  parsed,
+  refusedFor,
+  refuseFuture,
+} from "../model/Input.ts"
+import type { CommandOf } from "../model/Input.ts"
 import {
   defaultLimit,
   makeCursors,
@@ -23,7 +33,10 @@ import type { Failure } from "../model/Refusal.ts"
 import { boundMillis } from "../model/Time.ts"
 import type { Moment } from "../model/Time.ts"
 import type { ChatFilter, ChatStore, ReceivedFilter } from "../store/ChatStore.ts"
+import { commitAndWake, WakeUp } from "../store/DueWork.ts"
 import { Store } from "../store/Store.ts"
+import { makeIdempotent } from "./makeIdempotent.ts"
+import type { IdempotentResult } from "./makeIdempotent.ts"
 
 const SequenceInput = decoded(
   textFor("Messages of `number` with a higher `sequence`, lowest first; 0 for all.", {
@@ -90,6 +103,22 @@ export interface ListChats extends ListPage {
   readonly unread?: boolean | undefined
 }
 
+/** The body of POST /chats/{id}/read. */
+export const ReadBody = Schema.Struct({
+  upTo: described(Schema.Int, "Id of a received message of the chat: the last one that was read."),
+}).annotate({ identifier: "MarkRead" })
+
+/** How far a chat was read. */
+export type MarkRead = CommandOf<typeof ReadBody.Encoded>
+
+const decodeRead = inputDecoder(ReadBody)
+
+/** How far a chat is read by now: a mark never goes back. */
+export interface ReadChat {
+  readonly chatId: ChatId
+  readonly upTo: ReceivedMessageId
+}
+
 const decodeReceived = queryDecoder(ReceivedQuery, ["invalid_datetime"])
 const decodeChats = queryDecoder(ChatsQuery, ["invalid_phone"])
 
@@ -113,6 +142,8 @@ export const makeReceivedErasure = Effect.map(Store, ({ chats }) =>
 type ReceivedCode = AuthorizationCode | "received_message_not_found"
 type ChatCode = AuthorizationCode | "chat_not_found"
 type ListCode = AuthorizationCode | "validation_failed" | "invalid_cursor"
+
+type MarkCode = ChatCode | IdempotencyCode | "validation_failed" | "received_message_not_found"
 
 interface Reading {
   readonly chats: ChatStore
@@ -206,6 +237,16 @@ export class Chats extends Context.Service<
     get(caller: Caller, id: ChatId | undefined): Effect.Effect<Chat, Failure<ChatCode>>
     /** DELETE /chats/{id}: erases all that was received in it. Fails with `chat_not_found`. */
     delete(caller: Caller, id: ChatId | undefined): Effect.Effect<ChatId, Failure<ChatCode>>
+    /**
+     * POST /chats/{id}/read: the worker then marks it at the remote. Fails with `chat_not_found`, and with
+     * `received_message_not_found` where `upTo` is none of the chat.
+     */
+    markRead(
+      caller: Caller,
+      id: ChatId | undefined,
+      command: MarkRead,
+      idempotency: IdempotencyKey | null,
+    ): Effect.Effect<IdempotentResult<ReadChat>, Failure<MarkCode>>
   }
 >()("core/Chats") {
   static readonly layer = Layer.effect(
@@ -218,6 +259,8 @@ const make = Effect.gen(function* makeChats() {
   const { chats } = yield* Store
   const reading: Reading = { chats, cursors: yield* makeCursors }
   const erase = yield* makeReceivedErasure
+  const idempotent = yield* makeIdempotent
+  const wakeUp = yield* WakeUp
   const noChat = refuse("chat_not_found", { inPath: true })
   const noMessage = refuse("received_message_not_found")
   return Chats.of({
@@ -257,6 +300,35 @@ const make = Effect.gen(function* makeChats() {
       }
       yield* erase(caller.workspaceId)
       return id
+    }),
+    markRead: Effect.fn("Chats.markRead")(function* (input, id, command, requested) {
+      const caller = yield* authorize(input, "markChatRead")
+      const request = yield* Effect.fromResult(decodeRead(command))
+      const upTo = request.upTo as ReceivedMessageId
+      return yield* idempotent.run(caller, requested, {
+        work: Effect.fnUntraced(function* mark(claim) {
+          if (id === undefined) return yield* noChat
+          const now = yield* Clock.currentTimeMillis
+          const marked = yield* commitAndWake(
+            chats.markRead(toScope(caller), id, upTo, now, claim),
+            wakeUp.wake("read_marks"),
+          )
+          if (marked._tag === "Marked") return { chatId: id, upTo: marked.upTo }
+          switch (marked.guard) {
+            case "idempotency":
+              return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+            case "chat":
+              return yield* noChat
+            case "message":
+              return yield* refuse("received_message_not_found", { field: "upTo" })
+          }
+        }),
+        again: ([chatId, markedUpTo]) =>
+          Effect.succeed({
+            chatId: chatId as ChatId,
+            upTo: markedUpTo as ReceivedMessageId,
+          }),
+      })
     }),
   })
 })

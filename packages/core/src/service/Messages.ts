@@ -9,7 +9,14 @@ import { detailed, findOrRefuse, refuse } from "../model/Refusal.ts"
 import type { Code, Failure, Refusal, StoreUnavailable } from "../model/Refusal.ts"
 import { endMessage, refusedMessage } from "../model/MessageChange.ts"
 import { eventId, Ids } from "../model/Ids.ts"
-import type { MessageId, NumberId, WorkspaceId, TransportId, ContactId } from "../model/Ids.ts"
+import type {
+  ChatId,
+  MessageId,
+  NumberId,
+  WorkspaceId,
+  TransportId,
+  ContactId,
+} from "../model/Ids.ts"
 import { toClaimant, authorize, toScope } from "../model/Auth.ts"
 import type { AuthorizationCode, Caller, CallerScope, Authorized, Sender } from "../model/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../model/Bulkhead.ts"
@@ -55,6 +62,7 @@ import type {
   MessageStatus,
   QuotaLimit,
 } from "../model/Message.ts"
+import type { ChatStore } from "../store/ChatStore.ts"
 import type {
   MessageStore,
   FoundMessage,
@@ -62,7 +70,12 @@ import type {
   SearchedPage,
 } from "../store/MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "../model/accept.ts"
-import { ReferenceInput, referencedSendParser, sendRequestParser } from "../model/SendRequest.ts"
+import {
+  asksForAnswers,
+  ReferenceInput,
+  referencedSendParser,
+  sendRequestParser,
+} from "../model/SendRequest.ts"
 import type {
   ContentCode,
   ReferencedBatch,
@@ -182,9 +195,11 @@ const acceptanceQuery = (
 ): AcceptanceQuery => {
   const phones = new Set<Phone>()
   const contactIds = new Set<ContactId>()
+  const chatIds = new Set<ChatId>()
   for (const to of request.recipients) {
     if (to.kind === "phone") phones.add(to.phone)
     if (to.kind === "contact") contactIds.add(to.contactId)
+    if (to.kind === "chat") chatIds.add(to.chatId)
   }
   return {
     workspaceId,
@@ -193,6 +208,7 @@ const acceptanceQuery = (
     from: request.from,
     phones: [...phones],
     contactIds: [...contactIds],
+    chatIds: [...chatIds],
     mediaId: request.media?.mediaId ?? null,
     exactQuota: null,
     idempotency,
@@ -523,15 +539,24 @@ const authorizeSend = (caller: Caller, operation: "sendMessage" | "sendBatch") =
 /** A key belongs to others: the program and the operator alone give references. */
 const knowsReferences = ({ key }: Authorized): boolean => key === null
 
-/** The parser of a caller's sends under their terms. */
-const sendParsers = (rule: OutboundRule) => {
+/** The parser of a caller's sends under their terms. Only what asks for it costs a look at conversations. */
+const sendParsers = ({ conversations }: ChatStore, rule: OutboundRule) => {
   const plain = sendRequestParser(rule)
   const attached = sendRequestParser(rule, true)
+  const answering = sendRequestParser(rule, false, true)
   const referenced = referencedSendParser(rule)
-  return (caller: Authorized, terms: SendTerms | null) => {
-    if (knowsReferences(caller)) return referenced
-    return terms === null || terms.attachment === null ? plain : attached
+  const referencedAnswering = referencedSendParser(rule, true)
+  const parserFor = (caller: Authorized, terms: SendTerms | null, answers: boolean) => {
+    if (knowsReferences(caller)) return answers ? referencedAnswering : referenced
+    if (terms !== null && terms.attachment !== null) return attached
+    return answers ? answering : plain
   }
+  return (caller: Authorized, terms: SendTerms | null, command: unknown) =>
+    asksForAnswers(command)
+      ? Effect.map(conversations(caller.workspaceId), (settings) =>
+          parserFor(caller, terms, settings !== null),
+        )
+      : Effect.succeed(parserFor(caller, terms, false))
 }
 
 const find = ({ store }: Sending, caller: Authorized, id: MessageId | undefined) =>
@@ -785,7 +810,7 @@ export class Messages extends Context.Service<
     Effect.gen(function* make() {
       const cursors = yield* makeCursors
       const rule = yield* OutboundRule
-      const parserFor = sendParsers(rule)
+      const parserFor = sendParsers((yield* Store).chats, rule)
       const sending: Sending = {
         gate: yield* WorkGate,
         wakeUp: yield* WakeUp,
@@ -807,7 +832,7 @@ export class Messages extends Context.Service<
           terms = null,
         ) {
           const caller = yield* authorizeSend(input, "sendMessage")
-          const request = parserFor(caller, terms).single(command)
+          const request = (yield* parserFor(caller, terms, command)).single(command)
           return yield* send(sending, caller, request, idempotency, terms)
         }),
         sendBatch: Effect.fn("Messages.sendBatch")(function* sendBatch(
@@ -817,7 +842,7 @@ export class Messages extends Context.Service<
           terms = null,
         ) {
           const caller = yield* authorizeSend(input, "sendBatch")
-          const request = parserFor(caller, terms).batch(command)
+          const request = (yield* parserFor(caller, terms, command)).batch(command)
           return yield* send(sending, caller, request, idempotency, terms)
         }),
         get: Effect.fn("Messages.get")(function* get(input, id) {

@@ -278,7 +278,9 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
     // Also when the store's answer was lost: the loops look.
     return yield* Effect.ensuring(
       noted,
-      Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks")),
+      Effect.forEach(["lanes", "number_checks", "read_marks"] as const, wakeUp.wake, {
+        discard: true,
+      }),
     )
   })
 })

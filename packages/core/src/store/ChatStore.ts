@@ -2,11 +2,15 @@
 import type { Effect } from "effect"
 import type { CallerScope } from "../model/Auth.ts"
 import type { ConversationSettings, ReceivedStorage } from "../model/Conversation.ts"
+import type { IdempotencyClaim } from "../model/Idempotency.ts"
 import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
 import type { PageOf, PageQuery } from "../model/Page.ts"
 import type { Incoming, NewReceived, ReceivedKind } from "../model/Incoming.ts"
 import type { Chat, ReceivedMessage } from "../model/Received.ts"
 import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { Platform } from "../model/SendingNumber.ts"
+import type { Owned } from "../model/Shards.ts"
+import type { ReadMark } from "./Transport.ts"
 
 /** Settings with what is kept under them. */
 export interface StoredConversations extends ConversationSettings {
@@ -52,6 +56,27 @@ export interface ReceivedErasure {
   readonly mostChats: number
   /** Marks of messages that were erased before it go too. */
   readonly marksBefore: number
+}
+
+/** What became of a chat that was to be marked as read, or the guard that did not hold. */
+export type MarkedRead =
+  | {
+      readonly _tag: "Marked"
+      /** How far it is read by now. */
+      readonly upTo: ReceivedMessageId
+    }
+  | { readonly _tag: "Refused"; readonly guard: "idempotency" | "chat" | "message" }
+
+/** A read mark on its way to the remote. */
+export interface DueReadMark extends ReadMark {
+  readonly platform: Platform
+}
+
+/** How far a remote knows a chat as read. */
+export interface SettledReadMark {
+  readonly chatId: ChatId
+  readonly upTo: ReceivedMessageId
+  readonly at: number
 }
 
 export interface ChatStore {
@@ -131,6 +156,36 @@ export interface ChatStore {
    * comes later begins another chat. False when unknown or removed before.
    */
   deleteChat(scope: CallerScope, id: ChatId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Marks the chat, or the one that goes on in its place, as read up to that received message of it, never
+   * back, and counts `unread`. The mark of a live chat is due from then on. Guards: `idempotency` the
+   * claim holds, and is finished with both ids; `chat` it is shown; `message` is one of the chat.
+   */
+  markRead(
+    scope: CallerScope,
+    id: ChatId,
+    upTo: ReceivedMessageId,
+    now: number,
+    claim: IdempotencyClaim | null,
+  ): Effect.Effect<MarkedRead, StoreUnavailable>
+  /**
+   * Due chats of connected numbers of `owned`, the longest due first; merged and removed ones never. None of
+   * them is due again before `until`, unless it is read further.
+   */
+  claimReadMarks(
+    now: number,
+    until: number,
+    owned: Owned,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<DueReadMark>, StoreUnavailable>
+  /** The remote has heard it; what was read further since remains due. */
+  settleReadMark(mark: SettledReadMark): Effect.Effect<void, StoreUnavailable>
+  /** The mark is not due before then. */
+  postponeReadMark(id: ChatId, until: number): Effect.Effect<void, StoreUnavailable>
+  /** Of the number's chats, the latest first; merged and removed ones are left out. */
+  settledReadMarks(
+    numberId: NumberId,
+  ): Effect.Effect<ReadonlyArray<SettledReadMark>, StoreUnavailable>
   /**
    * Erases some of what is to go, as `deleteReceived` does: of workspaces whose conversations are off
    * or were turned on since, of deleted workspaces and removed numbers, of removed chats, what is

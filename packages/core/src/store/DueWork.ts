@@ -24,6 +24,7 @@ export const kindsOfWork = [
   "reminders",
   "campaigns",
   "pauses",
+  "read_marks",
   "files",
 ] as const
 
@@ -90,6 +91,7 @@ export interface DueWork {
    *   they link themselves; unclaimed live ones when they were requested.
    * - campaigns: when `CampaignStore.due` would list them.
    * - pauses: when one ends by itself whose begin was reported (see `pauseReport`).
+   * - read marks: of connected numbers (see `ChatStore.claimReadMarks`).
    * - files of received messages: when due; claimed ones at the end of their lease.
    *
    * `saturated`: workspaces at their concurrency limit. Of their lanes, number checks and files only the

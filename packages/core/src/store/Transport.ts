@@ -5,12 +5,13 @@
  */
 import { Clock, Context, Data, Deferred, Effect, Latch } from "effect"
 import type { Stream } from "effect"
-import type { NumberId, TransportId, WorkspaceId } from "../model/Ids.ts"
+import type { ChatId, NumberId, ReceivedMessageId, TransportId, WorkspaceId } from "../model/Ids.ts"
 import type { MediaFilesError, MediaType } from "../model/Media.ts"
 import type { MessageError } from "../model/Message.ts"
 import type { PairingCode } from "../model/Linking.ts"
 import type { ConnectionReport } from "./NumberStore.ts"
 import type { ConnectionReason, LoginMethod, NumberStatus } from "../model/SendingNumber.ts"
+import type { Person } from "../model/Incoming.ts"
 import type { Phone, Target } from "../model/Recipient.ts"
 
 export interface OutgoingMedia {
@@ -73,6 +74,33 @@ export type SendOutcome =
   /** It may have left: the connection broke, or no acknowledgement came. */
   | { readonly _tag: "Unknown" }
 
+/** A chat that was read, for the remote to know. */
+export interface ReadMark {
+  readonly numberId: NumberId
+  readonly chatId: ChatId
+  /** The furthest message that was read. */
+  readonly upTo: ReceivedMessageId
+  /** The remote's id of the group; null for a chat with one person. */
+  readonly group: string | null
+  /** Null in a group. */
+  readonly person: Person | null
+  /** Messages of others that the remote does not know as read, the furthest first, at most 100 and never none. */
+  readonly messages: ReadonlyArray<{
+    readonly remoteId: string
+    /** See `Incoming.address`. */
+    readonly address: string | null
+  }>
+}
+
+export type ReadMarkOutcome =
+  /** The remote heard it, or never will. */
+  | { readonly _tag: "Marked" }
+  /** The remote asks for a pause of `afterMillis`. */
+  | { readonly _tag: "Postponed"; readonly afterMillis: number }
+  | { readonly _tag: "NotConnected" }
+  /** The remote did not answer, or the connection broke. */
+  | { readonly _tag: "Unknown" }
+
 export type TransportEvent =
   /** May repeat, skip and arrive out of order. */
   | {
@@ -128,6 +156,11 @@ export interface Transport {
    * to the remote only once taken.
    */
   listen(take: TakeEvent): Effect.Effect<never>
+  /**
+   * Tells the remote that a chat was read. A repeat does no harm. Never fails: errors are outcomes. May be
+   * interrupted at any point. Without it marks reach no remote.
+   */
+  markRead?(mark: ReadMark): Effect.Effect<ReadMarkOutcome>
   /**
    * The bytes of a file, unsealed. Fails at the end, too, when they are not what the message says. May be
    * interrupted at any point. Absent where the transport fetches none.

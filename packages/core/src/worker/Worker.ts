@@ -23,6 +23,7 @@ import { sharedStore } from "./LeaseLoop.ts"
 import { makeConnectionReporter, makeLinker } from "./Linker.ts"
 import { makeMediaFetcher } from "./MediaFetcher.ts"
 import { makeNumberChecker } from "./NumberChecker.ts"
+import { makeReadMarker } from "./ReadMarker.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
 import { WorkGate } from "../service/Readiness.ts"
 import { Store } from "../store/Store.ts"
@@ -89,6 +90,7 @@ export class Worker extends Context.Service<
         (yield* makeHousekeeper).run,
         (yield* makeFigureCounter).run,
         (yield* makeNumberChecker).run,
+        (yield* makeReadMarker).run,
         (yield* makeMediaFetcher).run,
         yield* takeTransportEvents,
         (yield* NumberOwnership).run,

@@ -130,6 +130,7 @@ export const aTake = ({
       ),
       contactIdByPhone: new Map(),
       contacts: new Map([[withPhone.id, withPhone]]),
+      chats: new Map(),
       media: null,
       ...facts,
     },

@@ -6,6 +6,7 @@ import { fromIndexes } from "../../src/model/Ids.ts"
 import type { ContactId, MediaId, NumberId, WorkspaceId } from "../../src/model/Ids.ts"
 import type { Sender } from "../../src/model/Auth.ts"
 import type { MediaFile } from "../../src/model/Media.ts"
+import type { AnsweredChat } from "../../src/model/Answer.ts"
 import { decideAcceptance } from "../../src/model/accept.ts"
 import type { AcceptContext } from "../../src/model/accept.ts"
 import type { Acceptance, AcceptanceFacts } from "../../src/model/accept.ts"
@@ -79,6 +80,7 @@ export const emptyQuota: QuotaFacts = { bound: 0, fullUntil: null, exact: null }
 export interface Circumstances {
   readonly numbers?: ReadonlyArray<SendingNumber>
   readonly contacts?: ReadonlyArray<Contact>
+  readonly chats?: ReadonlyArray<AnsweredChat>
   readonly media?: MediaFile | null
   readonly plan?: Plan | null
   readonly quota?: QuotaFacts
@@ -93,20 +95,26 @@ export const factsFor = (request: SendRequest, circumstances: Circumstances): Ac
       .filter(({ number }) => number.platform === platform && number.status === "connected")
       .slice(0, 2)
   const contacts = circumstances.contacts ?? [withPhone, withUsername]
+  const chats = new Map((circumstances.chats ?? []).map((chat) => [chat.id, chat]))
+  const [ofChat] = request.recipients.flatMap((to) =>
+    to.kind === "chat" ? (chats.get(to.chatId) ?? []) : [],
+  )
+  const named = request.from ?? ofChat?.numberId ?? null
   return {
     claim: null,
     plan: circumstances.plan === undefined ? unlimitedPlan : circumstances.plan,
-    named: all.find(({ number }) => number.id === request.from) ?? null,
-    connected: request.from === null ? [...connected("whatsapp"), ...connected("telegram")] : [],
+    named: all.find(({ number }) => number.id === named) ?? null,
+    connected: named === null ? [...connected("whatsapp"), ...connected("telegram")] : [],
     contactIdByPhone: new Map(
       contacts.flatMap(({ id, phone }) => (phone === null ? [] : [[phone, id] as const])),
     ),
     contacts: new Map(contacts.map((contact) => [contact.id, contact])),
+    chats,
     media: circumstances.media ?? null,
   }
 }
 
-const parser = sendRequestParser({ allowPrivate: false })
+const parser = sendRequestParser({ allowPrivate: false }, false, true)
 
 /** A request from its JSON; a batch when `to` is a list. */
 export const aRequest = (overrides: Readonly<Record<string, unknown>>): SendRequest => {

@@ -203,6 +203,7 @@ describe("an acceptance", () => {
             callbackUrl: null,
             reference: null,
             campaign: null,
+            replyTo: null,
           },
         ],
       })

@@ -120,6 +120,7 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   listChats: (caller) => [Chats.use((all) => all.list(caller, { limit: 0 }))],
   getChat: (caller) => [Chats.use((all) => all.get(caller, 1 as ChatId))],
   deleteChat: (caller) => [Chats.use((all) => all.delete(caller, 1 as ChatId))],
+  markChatRead: (caller) => [Chats.use((all) => all.markRead(caller, 1 as ChatId, wrong, null))],
 }
 
 describe("authorization", () => {

@@ -204,6 +204,7 @@ describe("Idempotency-Key", () => {
           from: null,
           phones: [],
           contactIds: [],
+          chatIds: [],
           mediaId: null,
           exactQuota: null,
           idempotency: { keyId: toClaimant(key), key: "key", fingerprint: "same", token: "dead" },

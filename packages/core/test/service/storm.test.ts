@@ -262,6 +262,7 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
         from: number,
         phones: [],
         contactIds: [],
+        chatIds: [],
         mediaId: null,
         exactQuota: { numberId: number, planned },
         idempotency: null,

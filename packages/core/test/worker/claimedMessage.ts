@@ -29,6 +29,7 @@ export const aMessage = (overrides: Partial<Message> = {}): Message => ({
   callbackUrl: null,
   reference: null,
   campaign: null,
+  replyTo: null,
   ...overrides,
 })
 

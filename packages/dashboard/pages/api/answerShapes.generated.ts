@@ -88,7 +88,7 @@ export const shapes: Shapes = {
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": "Timeline",
   "Timeline": {"message":"WorkspaceMessage","campaign":[{"id":"number","row":"number"},"null"],"waiting":["MessageWaiting","null"],"data":["TimelineEntry"],"truncated":"boolean"},
   "WorkspaceMessage": {"id":"number","status":"string","from":{"id":"number","phone":["string","null"],"platform":"string"},"to":"MessageRecipient","text":"string","media":["Media","null"],"send_at":["string","null"],"expires_at":["string","null"],"created_at":"string","sent_at":["string","null"],"error":[{"code":"string","message":"string"},"null"],"reference":["string","null"],"transport_id":["string","null"]},
-  "MessageRecipient": [{"phone":"string","contact_id":["number","null"]},{"group":"string"},{"contact_id":"number","username":"string"},{"username":"string"}],
+  "MessageRecipient": [{"chat_id":"number","phone?":"string","group?":"string","username?":"string"},{"phone":"string","contact_id":["number","null"]},{"group":"string"},{"contact_id":"number","username":"string"},{"username":"string"}],
   "Media": {"media_id":["number","null"],"url":["string","null"],"type":["string","null"],"file_name":["string","null"]},
   "MessageWaiting": {"for":[{"reason":"string","until":["string","null"],"because":["string","null"]}],"ahead":"number"},
   "TimelineEntry": {"at":"string","type":"string","attempt":["number","null"],"event_id":["string","null"],"webhook_id":["number","null"],"url":["string","null"],"response_status":["number","null"],"duration_ms":["number","null"],"next_attempt_at":["string","null"],"error":[{"code":"string","message":["string","null"]},"null"]},
@@ -192,5 +192,9 @@ export const shapes: Shapes = {
   "Chat": {"id":"number","number_id":"number","type":"string","phone":["string","null"],"lid":["string","null"],"user_id":["string","null"],"username":["string","null"],"name":["string","null"],"last_received_at":["string","null"],"last_sent_at":["string","null"],"unread":"number","read_up_to":["number","null"],"merged_into":["number","null"]},
   "GET /admin/v1/workspaces/{id}/chats/{chat_id}": "Chat",
   "DELETE /admin/v1/workspaces/{id}/chats/{chat_id}": "Deleted",
+  "POST /admin/v1/workspaces/{id}/chats/{chat_id}/read": "ReadChat",
+  "ReadChat": {"chat_id":"number","up_to":"number"},
   "POST /admin/v1/simulator/numbers/{number_id}/received-messages": "ReceivedMessage",
+  "GET /admin/v1/simulator/numbers/{number_id}/read-marks": {"data":["ReadMark"]},
+  "ReadMark": {"chat_id":"number","up_to":"number","at":"string"},
 }

@@ -15,6 +15,7 @@ export type LiveState = "connecting" | "live" | "offline" | "paused"
 
 const topics: ReadonlyArray<Topic> = [
   "messages",
+  "chats",
   "numbers",
   "webhooks",
   "reminders",
@@ -24,6 +25,9 @@ const topics: ReadonlyArray<Topic> = [
 
 /** What a campaign counts, and waits for: no news of its own report these. */
 const changesCampaigns: ReadonlyArray<Topic> = ["messages", "numbers"]
+
+/** What a chat shows besides what was received. */
+const changesChats: ReadonlyArray<Topic> = ["messages"]
 const pauseMillis = 1000
 /** Also how often a page asks again while no event reaches it. */
 const reopenMillis = 10_000
@@ -101,6 +105,7 @@ const gatherChanges = (client: QueryClient, workspaceId: number) => {
     changed: (topic: Topic) => {
       stale.add(topic)
       if (changesCampaigns.includes(topic)) stale.add("campaigns")
+      if (changesChats.includes(topic)) stale.add("chats")
       timer ??= setTimeout(refresh, pauseMillis)
     },
     stop: () => clearTimeout(timer),

@@ -1,11 +1,9 @@
-/** The filters above the list of messages. Each that the address can hold is shown, so that none acts unseen. */
-import { useQuery } from "@tanstack/react-query"
-import { useState } from "react"
-import { operationQuery } from "../api/call.ts"
+/** The filters above the list of messages. */
 import { useServiceTime } from "../api/serviceTime.ts"
-import { toName } from "../numbers/connection.ts"
+import { NumberFilter } from "../numbers/NumberFilter.tsx"
+import { Filter, Find, ModeFilter, pill } from "../ui/filters.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Button, Kbd } from "../ui/parts.tsx"
+import { Button } from "../ui/parts.tsx"
 import { clockTime } from "../ui/Time.tsx"
 import { errorCodes, isFiltered, noFilter } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
@@ -28,7 +26,13 @@ export const MessageFilters = ({
 }: FilterProps & { workspaceId: number }) => (
   <search className="flex flex-col gap-2">
     <div className="flex flex-wrap items-center gap-2">
-      <Find key={search.find} find={search.find} setSearch={setSearch} />
+      <Find
+        key={search.find}
+        label={labels.find}
+        example={labels.findExample}
+        find={search.find}
+        setFind={(find) => setSearch({ find })}
+      />
       <div className={scrolls}>
         <TimeFilter search={search} setSearch={setSearch} />
         <Filter
@@ -40,16 +44,13 @@ export const MessageFilters = ({
             ...errorCodes.map((code) => [code, failureLabels[code]] as const),
           ]}
         />
-        <NumberFilter search={search} setSearch={setSearch} workspaceId={workspaceId} />
-        <Filter
-          label={labels.mode}
-          value={search.mode ?? "live"}
-          choose={(value) => setSearch({ mode: value === "test" ? value : undefined })}
-          options={[
-            ["live", labels.modes.live],
-            ["test", labels.modes.test],
-          ]}
+        <NumberFilter
+          label={labels.from}
+          chosen={search.from}
+          choose={(from) => setSearch({ from })}
+          workspaceId={workspaceId}
         />
+        <ModeFilter mode={search.mode} choose={(mode) => setSearch({ mode })} />
       </div>
     </div>
     <div className="flex flex-wrap items-center gap-2">
@@ -74,32 +75,6 @@ export const MessageFilters = ({
       )}
     </div>
   </search>
-)
-
-const Filter = ({
-  choose,
-  label,
-  options,
-  value,
-}: {
-  label: string
-  value: string
-  choose: (value: string) => void
-  options: ReadonlyArray<readonly [value: string | number, name: string]>
-}) => (
-  <select
-    aria-label={label}
-    value={value}
-    onChange={({ target }) => choose(target.value)}
-    // As wide as what is chosen, where the browser can.
-    className="control field-sizing-content max-w-52 shrink-0 cursor-pointer hover:bg-sunken"
-  >
-    {options.map(([one, name]) => (
-      <option key={one} value={one}>
-        {name}
-      </option>
-    ))}
-  </select>
 )
 
 const hourMillis = 3_600_000
@@ -129,34 +104,6 @@ const TimeFilter = ({ setSearch, search: { since } }: FilterProps) => {
   )
 }
 
-/** Only where there is a choice. */
-const NumberFilter = ({
-  setSearch,
-  search: { from },
-  workspaceId,
-}: FilterProps & { workspaceId: number }) => {
-  const path = { id: workspaceId }
-  const numbers =
-    useQuery(operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data ?? []
-  if (numbers.length < 2 && from === undefined) return null
-  const isListed = from === undefined || numbers.some(({ id }) => id === from)
-  return (
-    <Filter
-      label={labels.from}
-      value={String(from ?? "")}
-      choose={(value) => setSearch({ from: value === "" ? undefined : Number(value) })}
-      options={[
-        ["", labels.anyNumber],
-        ...(isListed ? [] : [[from, labels.number(from)] as const]),
-        ...numbers.map((number) => [number.id, toName(number)] as const),
-      ]}
-    />
-  )
-}
-
-const pill =
-  "inline-flex h-7 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border border-edge bg-surface px-2.5 text-xs hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-wash aria-pressed:font-medium aria-pressed:text-accent pointer-coarse:h-10"
-
 const StatusFilter = ({ setSearch, search: { status: chosen = [] } }: FilterProps) => {
   const toggle = (status: Status) => {
     const next = chosen.includes(status)
@@ -180,58 +127,5 @@ const StatusFilter = ({ setSearch, search: { status: chosen = [] } }: FilterProp
         </button>
       ))}
     </fieldset>
-  )
-}
-
-/** Looking through texts costs the service work, so it begins when the user says so. */
-const Find = ({
-  find = "",
-  setSearch,
-}: {
-  find: string | undefined
-  setSearch: (change: MessageSearch) => void
-}) => {
-  const [text, setText] = useState(find)
-  const isChanged = text.trim() !== find
-  const submit = (query: string) => {
-    const next = query.trim()
-    setSearch({ find: next === "" ? undefined : next })
-  }
-  return (
-    <form
-      className="max-md:w-full"
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit(text)
-      }}
-    >
-      <label className="control w-60 pr-1 focus-within:outline-2 focus-within:outline-focus max-md:w-full">
-        <Icon name="search" className="text-faint" />
-        <span className="sr-only">{labels.find}</span>
-        <input
-          id="find"
-          type="search"
-          value={text}
-          placeholder={labels.findExample}
-          onChange={({ target }) => {
-            setText(target.value)
-            if (target.value === "" && find !== "") submit("")
-          }}
-          className="min-w-0 grow bg-transparent outline-none placeholder:text-faint"
-        />
-        {isChanged ? (
-          <button
-            type="submit"
-            className="inline-flex h-6 cursor-pointer items-center gap-1.5 rounded bg-accent px-2 text-xs font-medium text-on-accent hover:opacity-90"
-          >
-            {labels.search} <span aria-hidden="true">↵</span>
-          </button>
-        ) : (
-          <span className="pr-1.5 max-md:hidden">
-            <Kbd>/</Kbd>
-          </span>
-        )}
-      </label>
-    </form>
   )
 }

@@ -44,7 +44,6 @@ export const failureLabels = {
 export const filterLabels = {
   find: "Search by phone or text",
   findExample: "Phone or text",
-  search: "Search",
   clear: "Clear",
   status: "Status",
   error: "Error",
@@ -59,10 +58,6 @@ export const filterLabels = {
     720: "Last 30 days",
   },
   from: "Sending number",
-  anyNumber: "Any number",
-  number: (id: number) => `Number ${id}`,
-  mode: "Mode",
-  modes: { live: "Live messages", test: "Test messages" },
   reference: (reference: string) => `Reference ${reference}`,
   dropReference: (reference: string) => `Remove filter: reference ${reference}`,
 }

@@ -5,6 +5,7 @@ import { buttonNames } from "../ui/words.ts"
 export const numbersLabels = {
   title: "Numbers",
   about: "Phones and accounts that send your messages",
+  any: "Any number",
   newNumber: (id: number) => `New number ${id}`,
   noPhone: "no phone yet",
   empty: "No numbers yet",

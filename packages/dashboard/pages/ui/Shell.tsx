@@ -16,6 +16,7 @@ import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { useSessionHasEnded } from "../api/session.ts"
+import { unreadMax, useUnreadChats } from "../chats/unreadChats.ts"
 import { NowherePage } from "../entrance/NowherePage.tsx"
 import { SignedOut } from "../entrance/SignInPage.tsx"
 import { HeldBar } from "../held/HeldBar.tsx"
@@ -65,7 +66,8 @@ const Surroundings = ({
     enabled: isOperator,
   })
   const workspace = useOpenWorkspace(workspaceId)
-  const pages = pagesFor(session)
+  const unreadChats = useUnreadChats(workspaceId === undefined ? undefined : Number(workspaceId))
+  const pages = pagesFor(session, unreadChats != null)
   const { commands, goTo, guess } = useCommands({
     isOperator,
     pages,
@@ -94,6 +96,7 @@ const Surroundings = ({
       <SideBar
         session={session}
         pages={pages}
+        unreadChats={unreadChats ?? 0}
         workspaceId={workspaceId}
         name={workspace?.name ?? null}
         openPalette={() => setOver("palette")}
@@ -192,10 +195,12 @@ const SideBar = ({
   pages,
   session,
   signOut,
+  unreadChats,
   workspaceId,
 }: {
   session: BrowserSession
   pages: ReadonlyArray<WorkspacePage>
+  unreadChats: number
   workspaceId: string | undefined
   /** The workspace's name; null while it is unknown. */
   name: string | null
@@ -221,17 +226,28 @@ const SideBar = ({
         aria-label={labels.pages}
         className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col max-md:[&_svg]:hidden"
       >
-        {pages.map(({ icon, name: called, to }) => (
-          <Link key={to} to={to} params={{ workspaceId }} className={path}>
-            <Icon name={icon} />
-            {called}
-          </Link>
+        {pages.map(({ icon, name: called, ofConversations, to }) => (
+          <div key={to} className="relative max-md:shrink-0">
+            <Link to={to} params={{ workspaceId }} className={path}>
+              <Icon name={icon} />
+              {called}
+            </Link>
+            {ofConversations && unreadChats > 0 && <UnreadChats count={unreadChats} />}
+          </div>
         ))}
       </nav>
     )}
     {workspaceId === undefined && session.kind === "operator" && <ConsolePages />}
     <Foot session={session} workspaceId={workspaceId} signOut={signOut} />
   </aside>
+)
+
+/** Beside the link, whose name it is no part of. */
+const UnreadChats = ({ count }: { count: number }) => (
+  <span className="pointer-events-none absolute top-2 right-2 rounded-full bg-accent px-1.5 text-2xs font-semibold text-on-accent tabular-nums max-md:top-0 max-md:right-0 max-md:px-1">
+    <span aria-hidden="true">{count > unreadMax ? `${unreadMax}+` : count}</span>
+    <span className="sr-only">{labels.unreadChats(count, unreadMax)}</span>
+  </span>
 )
 
 /** News, theme, sign-out, the service's time and who is signed in. */

@@ -17,6 +17,8 @@ interface PageOf<Path extends string> {
   readonly roles?: ReadonlyArray<BrowserSession["role"]>
   /** Only for operators of a service with simulated phones. */
   readonly simulated?: true
+  /** Only where the workspace has conversations. */
+  readonly ofConversations?: true
 }
 
 const page = <Path extends string>(about: PageOf<Path>): PageOf<Path> => about
@@ -35,6 +37,14 @@ const pages = [
     icon: "message",
     key: "m",
     needs: "GET /admin/v1/workspaces/{id}/messages",
+  }),
+  page({
+    name: pageNames.chats,
+    to: "/w/$workspaceId/chats",
+    icon: "chat",
+    key: "h",
+    needs: "GET /admin/v1/workspaces/{id}/chats",
+    ofConversations: true,
   }),
   page({
     name: pageNames.campaigns,
@@ -125,13 +135,13 @@ export const consolePages = [
 
 export type WorkspacePage = (typeof pages)[number]
 
-export const pagesFor = ({
-  kind,
-  role,
-  simulated,
-}: Pick<BrowserSession, "kind" | "role" | "simulated">): ReadonlyArray<WorkspacePage> =>
+export const pagesFor = (
+  { kind, role, simulated }: Pick<BrowserSession, "kind" | "role" | "simulated">,
+  hasConversations = false,
+): ReadonlyArray<WorkspacePage> =>
   pages.filter(
     (each) =>
       (each.roles ?? [role]).includes(role) &&
-      (each.simulated === undefined || (kind === "operator" && simulated)),
+      (each.simulated === undefined || (kind === "operator" && simulated)) &&
+      (each.ofConversations === undefined || hasConversations),
   )

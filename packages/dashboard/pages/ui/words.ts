@@ -14,6 +14,7 @@ export const paletteLabels = {
 export const pageNames = {
   overview: "Overview",
   messages: "Messages",
+  chats: "Chats",
   campaigns: "Campaigns",
   numbers: "Numbers",
   reminders: "Reminders",
@@ -60,6 +61,8 @@ export const shellLabels = {
   disabled: "This workspace is disabled. Messages wait until it is enabled again.",
   disabledForOperators:
     "This workspace is disabled. Messages wait until you enable it in Settings.",
+  unreadChats: (count: number, max: number) =>
+    count > max ? `more than ${max} unread` : `${count} unread`,
   movedOn: (span: string) => `${span} ahead`,
   showNews: "resume live updates",
   holdStill: "pause live updates",
@@ -105,6 +108,12 @@ export const pagerLabels = {
   asking: "Loading…",
   newer: "Newer",
   older: "Older",
+}
+
+export const filterLabels = {
+  search: "Search",
+  mode: "Mode",
+  modes: { live: "Live messages", test: "Test messages" },
 }
 
 export const secretLabels = {

@@ -187,6 +187,13 @@ const operations: ReadonlyArray<WorkspaceOperation> = [
     "deleteWorkspaceChat",
     `DELETE ${chatPath}/{chat_id}`,
   ),
+  operation(
+    "markChatRead",
+    "send",
+    chats,
+    "markWorkspaceChatRead",
+    `POST ${chatPath}/{chat_id}/read`,
+  ),
 ]
 
 const roleRequired = refuse("role_required")

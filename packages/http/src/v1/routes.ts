@@ -118,6 +118,7 @@ export const shownStatus = (
 
 /** The recipient, as one text. */
 const shownRecipient = (to: Recipient): string => {
+  if (to.kind === "chat") return to.phone ?? to.group ?? to.username ?? ""
   if ("phone" in to) return to.phone
   return "group" in to ? to.group : to.username
 }

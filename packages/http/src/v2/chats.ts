@@ -5,18 +5,20 @@ import {
   described,
   MediaLinks,
   platforms,
+  ReadBody,
   receivedFileStates,
   receivedJson,
   receivedKinds,
   ReceivedQuery,
 } from "@messaging-service/core"
-import type { ListChats, ListReceived, ReceivedMessage } from "@messaging-service/core"
+import type { ListChats, ListReceived, MarkRead, ReceivedMessage } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {
   deleted,
   DeletedJson,
   IdJson,
+  json,
   jsonBody,
   page,
   pageBody,
@@ -150,6 +152,10 @@ const ChatJson = Schema.Struct({
   ),
 }).annotate({ identifier: "Chat" })
 
+const ReadChatJson = Schema.Struct({ chatId: IdJson, upTo: IdJson }).annotate({
+  identifier: "ReadChat",
+})
+
 const ofConversations = true
 
 const route = routeV2("Chats")
@@ -233,6 +239,23 @@ export const chatRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* deleteChat({ caller, id }) {
       const chats = yield* Chats
       return deleted(yield* chats.delete(caller, id("id")))
+    }),
+  }),
+  route("POST /api/v2/chats/{id}/read", {
+    ofConversations,
+    idempotent: true,
+    id: "markChatRead",
+    summary: "Mark a chat as read",
+    about:
+      "Up to that message, and never back. The number's phone marks it too once it is connected; its privacy settings decide whether people see it.",
+    request: json<MarkRead>()(ReadBody, { up_to: 71 }),
+    status: 202,
+    success: "The mark is stored: how far the chat is read by now.",
+    answer: jsonBody(ReadChatJson, { chat_id: 9, up_to: 71 }),
+    refused: [{ code: "chat_not_found", inPath: true }, "received_message_not_found"],
+    handler: Effect.fnUntraced(function* markChatRead({ caller, id, idempotency, request }) {
+      const chats = yield* Chats
+      return yield* chats.markRead(caller, id("id"), request, idempotency)
     }),
   }),
 ]

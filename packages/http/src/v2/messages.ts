@@ -37,6 +37,13 @@ import type { RouteV2 } from "./pipeline.ts"
 
 /** The recipient that a message keeps (contract: Recipients). */
 const RecipientJson = Schema.Union([
+  // First: with what is known of the chat it would pass for one of the others.
+  Schema.Struct({
+    chatId: described(IdJson, "The chat that the command named."),
+    phone: Schema.optionalKey(Schema.String),
+    group: Schema.optionalKey(Schema.String),
+    username: Schema.optionalKey(Schema.String),
+  }),
   Schema.Struct({
     phone: Schema.String,
     contactId: described(
@@ -114,6 +121,7 @@ const refusedSend: ReadonlyArray<Refused> = [
   "account_disabled",
   "demo_account",
   ...refusedContent,
+  "chat_not_found",
   "number_not_found",
   "invalid_datetime",
   "time_in_past",

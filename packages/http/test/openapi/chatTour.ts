@@ -47,7 +47,10 @@ export const chatTour = Effect.fnUntraced(function* chatTour(
     yield* request(ask("GET", `${path}/received-messages/${id}`), 200)
     yield* request(ask("GET", `${path}/chats?unread=true`), 200)
     yield* request(ask("GET", `${path}/chats/${chat.id}`), 200)
+    yield* request(ask("POST", `${path}/chats/${chat.id}/read`, { up_to: id }), 202)
+    yield* request(ask("POST", `${path}/chats/${chat.id}/read`, { up_to: id + 100 }), 404)
   }
+  yield* request(operator("GET", `${simulator}/numbers/${number}/read-marks`), 200)
   const second = yield* write({ from, text: "Bye" })
   yield* request(reader("DELETE", `${v2}/received-messages/${id}`), 200)
   yield* request(operator("DELETE", `${at}/received-messages/${second.id}`), 200)

@@ -326,7 +326,9 @@ describe("the OpenAPI document", () => {
           )
         // In a workspace as with its key, where linking has a path of its own.
         assert.sameMembers(below("/admin/v1/workspaces/{id}"), [
-          ...below("/api/v2").map((each) => each.replace("/numbers", "/numbers/link")),
+          ...below("/api/v2").map((each) =>
+            each.replace("/numbers", "/numbers/link").replace("/chats/{id}", "/chats/{chat_id}"),
+          ),
           "POST /reminders/{reminder_id}/run",
           "POST /campaigns",
           "POST /campaigns/{campaign_id}/rows",
@@ -338,6 +340,7 @@ describe("the OpenAPI document", () => {
           "POST /reminders",
           "POST /media",
           "POST /number-checks",
+          "POST /chats/{id}/read",
           "POST /webhooks",
         ])
       }),

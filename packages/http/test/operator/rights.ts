@@ -40,6 +40,7 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   listWorkspaceChats: everyone,
   getWorkspaceChat: everyone,
   deleteWorkspaceChat: administrators,
+  markWorkspaceChatRead: everyone,
 
   streamNews: everyone,
 
@@ -134,6 +135,7 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   setBehaviour: operator,
   scanCode: operator,
   writeMessage: operator,
+  listReadMarks: operator,
   logOut: operator,
   getRegistered: operator,
   setRegistered: operator,

@@ -101,6 +101,16 @@ const anErased = Effect.gen(function* () {
   return { workspace, ids: [number.id], instead: json }
 })
 
+/** With one message, and a mark of another one. */
+const aChat = Effect.gen(function* () {
+  const { number, token, workspace } = yield* aListener()
+  const path = `/admin/v1/simulator/numbers/${number.id}/received-messages`
+  const written = yield* operate({ method: "POST", path, json: { from: { lid: "1" } } })
+  const { chat, id } = expectBody<Created & { readonly chat: Created }>(written, 201)
+  const instead = { up_to: id + 1 }
+  return { token, workspace, ids: [chat.id], field: "up_to", instead }
+})
+
 // Campaigns
 
 const hello = { name: "Spring", text: "Hello" }
@@ -463,7 +473,7 @@ const reading: Rows = {
   idempotency_key_reused: [
     once(
       Effect.gen(function* () {
-        const { token, workspace } = yield* aSender()
+        const { token, workspace } = yield* aListener()
         const headers = keyed("used")
         const { socket } = yield* HttpTestClients
         const calls: ReadonlyArray<Call> = [
@@ -480,11 +490,11 @@ const reading: Rows = {
   idempotency_in_progress: [
     once(
       Effect.gen(function* () {
-        const { key, token, workspace } = yield* aSender()
+        const { keyId: ofToken, token, workspace } = yield* aListener()
         const store = (yield* Store).messages
         const claim = { key: "busy", fingerprint: "another", token: "its" }
         const now = yield* Clock.currentTimeMillis
-        for (const keyId of [key.id, -2 * workspace.id]) {
+        for (const keyId of [ofToken, -2 * workspace.id]) {
           yield* Effect.orDie(store.claimKey({ ...claim, keyId }, now))
         }
         return { token, workspace, headers: keyed("busy") }
@@ -827,7 +837,11 @@ const state: Rows = {
       "writeMessage",
     ),
   ],
-  received_message_not_found: [once(aListener()), once(anErased, "writeMessage")],
+  received_message_not_found: [
+    once(aListener()),
+    once(anErased, "writeMessage"),
+    each(() => aChat, "markChatRead"),
+  ],
   chat_not_found: [once(aListener())],
 }
 

@@ -259,6 +259,41 @@ layer(layerWithWayOut())("received messages", (it) => {
     }),
   )
 
+  it.effect("are marked as read up to one of them, once for each Idempotency-Key", () =>
+    Effect.gen(function* () {
+      const { number, token, workspace } = yield* aListener()
+      const first = yield* write(number)
+      const second = yield* write(number)
+      const chat = (first["chat"] as Created).id
+      const path = `${chats}/${chat}/read`
+      const mark = (upTo: number, headers: ReadonlyArray<readonly [string, string]> = []) =>
+        ask({ method: "POST", path, token, json: { up_to: upTo }, headers })
+      const once = [["idempotency-key", "mark"]] as const
+      const marked = { chat_id: chat, up_to: first.id }
+      assert.deepStrictEqual(expectBody(yield* mark(first.id, once), 202), marked)
+      const [unread] = yield* list(token, "", chats)
+      assert.deepInclude(unread, { unread: 1, read_up_to: first.id })
+      assert.deepStrictEqual(expectBody(yield* mark(second.id), 202), {
+        ...marked,
+        up_to: second.id,
+      })
+      const again = yield* mark(first.id, once)
+      assert.deepStrictEqual(expectBody(again, 202), marked)
+      assert.strictEqual(again.headers["idempotent-replayed"], "true")
+      const refused = errorBody(yield* mark(second.id + 1000))
+      assert.deepStrictEqual([refused.code, refused.field], ["received_message_not_found", "up_to"])
+      const headers = [["acting-role", "member"]] as const
+      const json = { up_to: second.id }
+      const inside = inWorkspace(workspace, `chats/${chat}/read`)
+      expectBody(yield* operate({ method: "POST", path: inside, json, headers }), 202)
+      yield* pass(1)
+      const marks = `/admin/v1/simulator/numbers/${number.id}/read-marks`
+      const { data } = expectBody<PageBody<Received>>(yield* operate({ path: marks }), 200)
+      assert.lengthOf(data, 1)
+      assert.deepInclude(data[0], { chat_id: chat, up_to: second.id })
+    }),
+  )
+
   it.effect("need their scopes, in a key that was made since", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender()

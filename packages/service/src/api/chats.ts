@@ -1,5 +1,13 @@
 /** What people write to numbers, and the chats that it is in. */
-import type { HasId, Listing, Moment, PageOptions, Platform } from "./common.ts"
+import type {
+  HasId,
+  Listing,
+  Made,
+  Moment,
+  PageOptions,
+  Platform,
+  RepeatOptions,
+} from "./common.ts"
 
 /** The known addresses of a person; each is null when unknown. */
 export interface Person {
@@ -185,6 +193,20 @@ export interface ListChats extends PageOptions {
   readonly unread?: boolean | undefined
 }
 
+/** How far a chat was read. */
+export interface MarkRead {
+  /** Id of a received message of the chat: the last one that was read. */
+  readonly upTo: number
+}
+
+/** How far a chat is read by now. */
+export interface ReadChat {
+  /** Id of the chat. */
+  readonly chatId: number
+  /** Id of the furthest message that was marked. */
+  readonly upTo: number
+}
+
 /** What people wrote to one workspace's numbers, in one mode. While conversations are off there is none. */
 export interface ReceivedMessagesApi {
   /** Newest first, or with `after` the lowest `sequence` first. Fails with `validation_failed`, `invalid_datetime`, `invalid_cursor`. */
@@ -203,4 +225,13 @@ export interface ChatsApi {
   readonly get: (chat: HasId) => Promise<Chat>
   /** Erases all that was received in it. Fails with `chat_not_found`. */
   readonly remove: (chat: HasId) => Promise<void>
+  /**
+   * Marks it as read up to a message of it, never back; the number's phone marks it too once it is connected. Fails with
+   * `chat_not_found`, `received_message_not_found`, and the codes of `idempotencyKey`.
+   */
+  readonly markRead: (
+    chat: HasId,
+    command: MarkRead,
+    options?: RepeatOptions,
+  ) => Promise<Made<ReadChat>>
 }

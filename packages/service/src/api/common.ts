@@ -162,3 +162,9 @@ export interface Recipient {
   /** A Telegram user: `@name`, a `t.me/name` link, or `tg:` and a user id. */
   readonly username?: string | undefined
 }
+
+/** The recipient of a send: exactly one of the fields. */
+export interface SendRecipient extends Recipient {
+  /** Id of a chat of the sending number. Unknown while conversations are off. */
+  readonly chatId?: number | undefined
+}

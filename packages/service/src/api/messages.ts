@@ -8,7 +8,7 @@ import type {
   Moment,
   PageOptions,
   Platform,
-  Recipient,
+  SendRecipient,
   RepeatOptions,
   CancelOptions,
   SendOptions,
@@ -63,13 +63,13 @@ export interface MessageContent {
 /** One message to send. */
 export interface SendMessage extends MessageContent {
   /** The recipient. */
-  readonly to: Recipient
+  readonly to: SendRecipient
 }
 
 /** The same message to many recipients. */
 export interface SendBatch extends MessageContent {
   /** 1 to 1,000 recipients. Each entry gets a message, so a duplicate gets two. */
-  readonly to: ReadonlyArray<Recipient>
+  readonly to: ReadonlyArray<SendRecipient>
 }
 
 /** The recipient: a phone, group or username, and the contact that the command named. */
@@ -93,6 +93,16 @@ export type MessageRecipient =
   | {
       /** A Telegram user, as the command gave it. */
       readonly username: string
+    }
+  | {
+      /** The chat that the command named. */
+      readonly chatId: number
+      /** Its phone; absent while unknown. */
+      readonly phone?: string
+      /** The name of a group; absent while unknown. */
+      readonly group?: string
+      /** Its Telegram username; absent while unknown. */
+      readonly username?: string
     }
 
 /** Why a message failed. */

@@ -39,7 +39,7 @@ import type {
   Upload,
   WebhookEndpoint,
 } from "@messaging-service/core"
-import { Data, Effect, Stream } from "effect"
+import { Data, Effect, identity, Stream } from "effect"
 import type { Scope } from "effect"
 import type { ChatsApi, ReceivedMessagesApi } from "../api/chats.ts"
 import type { CancelOptions, SendOptions, Transaction } from "../api/common.ts"
@@ -416,11 +416,12 @@ const receivedMessagesApi: CallerApi<ReceivedMessagesApi> = (calling) => {
 }
 
 const chatsApi: CallerApi<ChatsApi> = (calling) => {
-  const { on, pages } = callerRows(calling)
+  const { createOn, on, pages } = callerRows(calling)
   return {
     list: pages(Chats, "list", chatShown),
     get: on(Chats, "get", chatShown),
     remove: on(Chats, "delete", nothing),
+    markRead: createOn(Chats, "markRead", (id) => `/api/v2/chats/${id}/read`, identity),
   }
 }
 

@@ -63,13 +63,22 @@ export const messageReported = (
   reference,
 })
 
+const shownRecipient = (recipient: CoreRecords.Recipient): Message["to"] => {
+  if (recipient.kind === "chat") {
+    const { address: _address, kind: _kind, ...chat } = recipient
+    return chat
+  }
+  const { kind: _kind, ...to } = recipient
+  return to
+}
+
 /** The message's state at `now`. */
 export const toPublicMessage = (
   message: CoreRecords.Message,
   now: number,
   link: CoreRecords.MediaLink,
 ): Message => {
-  const { kind: _kind, ...to } = message.to
+  const to = shownRecipient(message.to)
   const { createdAt, error, expiresAt, from, id, sendAt, sentAt, text } = message
   const status = statusAt(message, now)
   const media = publicMedia(message, now, link)

@@ -146,6 +146,27 @@ export const makeRows = <Front extends Args>(
         return answer(service, name, args, toResult)
       },
 
+    /** Takes a thing, or its id, and a command about it that can be repeated. */
+    createOn:
+      <Shape, Name extends MethodName<Shape>, B extends object>(
+        service: Service<Shape>,
+        name: Name,
+        toPath: (id: number | undefined) => string,
+        show: (record: Created<Shape[Name]>) => B,
+      ) =>
+      (
+        thing: HasId,
+        command: Command<[...Front, undefined], Shape[Name]>,
+        options?: RepeatOptions,
+      ): Promise<Made<B>> => {
+        const id = toId(thing)
+        const key = Effect.suspend(() => repeatable(options, toPath(id), command))
+        const args = Effect.map(key, (repeat) => [id, command, repeat])
+        const toResult = ({ answer: record, replayed }: IdempotentResult<Created<Shape[Name]>>) =>
+          withReplayed(show(record), replayed)
+        return answer(service, name, args, toResult)
+      },
+
     /** Takes a query. */
     pages:
       <Shape, Name extends MethodName<Shape>, B>(

@@ -50,6 +50,10 @@ create function accept_messages(
   m_reference text[],
   m_campaign_id bigint[],
   m_campaign_row integer[],
+  m_to_chat_id bigint[],
+  m_to_address text[],
+  m_reply_received_id bigint[],
+  m_reply_message_id bigint[],
   p_lock_timeout integer
 ) returns table (guard text, ids bigint[])
 language plpgsql
@@ -329,7 +333,8 @@ begin
         id, workspace_id, number_id, mode, state, allowance_taken, platform, from_phone, to_kind,
         to_phone, to_name, to_contact_id, text, media_id, attachment_id, media_url, media_type,
         media_file_name, send_at, expires_at, created_at, due_at, transport_id, callback_url,
-        reference, campaign_id, campaign_row
+        reference, campaign_id, campaign_row, to_chat_id, to_address, reply_received_id,
+        reply_message_id
       )
       values (
         v_ids[1], p_workspace[1], p_number[1], case when p_live[1] then 'live' else 'test' end,
@@ -337,7 +342,8 @@ begin
         m_to_name[1], m_to_contact_id[1], m_text[1], m_media_id[1], m_attachment_id[1],
         m_media_url[1], m_media_type[1], m_media_file_name[1], m_send_at[1], m_expires_at[1],
         m_created_at[1], m_due_at[1], m_transport_id[1], m_callback_url[1], m_reference[1],
-        m_campaign_id[1], m_campaign_row[1]
+        m_campaign_id[1], m_campaign_row[1], m_to_chat_id[1], m_to_address[1],
+        m_reply_received_id[1], m_reply_message_id[1]
       );
     else
       v_ids := array(
@@ -348,7 +354,8 @@ begin
         id, workspace_id, number_id, mode, state, allowance_taken, platform, from_phone, to_kind,
         to_phone, to_name, to_contact_id, text, media_id, attachment_id, media_url, media_type,
         media_file_name, send_at, expires_at, created_at, due_at, transport_id, callback_url,
-        reference, campaign_id, campaign_row
+        reference, campaign_id, campaign_row, to_chat_id, to_address, reply_received_id,
+        reply_message_id
       )
       select
         m.id, p_workspace[m.acceptance], p_number[m.acceptance],
@@ -356,17 +363,20 @@ begin
         v_taken[m.acceptance], m.platform, m.from_phone, m.to_kind, m.to_phone, m.to_name,
         m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
         m.media_file_name, m.send_at, m.expires_at, m.created_at, m.due_at, m.transport_id,
-        m.callback_url, m.reference, m.campaign_id, m.campaign_row
+        m.callback_url, m.reference, m.campaign_id, m.campaign_row, m.to_chat_id, m.to_address,
+        m.reply_received_id, m.reply_message_id
       from unnest(
         v_ids, m_acceptance, m_platform, m_from_phone, m_to_kind, m_to_phone, m_to_name,
         m_to_contact_id, m_text, m_media_id, m_attachment_id, m_media_url, m_media_type,
         m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at, m_transport_id,
-        m_callback_url, m_reference, m_campaign_id, m_campaign_row
+        m_callback_url, m_reference, m_campaign_id, m_campaign_row, m_to_chat_id, m_to_address,
+        m_reply_received_id, m_reply_message_id
       ) m (
         id, acceptance, platform, from_phone, to_kind, to_phone, to_name, to_contact_id, text,
         media_id, attachment_id, media_url, media_type, media_file_name, send_at, expires_at,
         created_at, due_at, transport_id, callback_url,
-        reference, campaign_id, campaign_row
+        reference, campaign_id, campaign_row, to_chat_id, to_address, reply_received_id,
+        reply_message_id
       )
       where v_guards[m.acceptance] is null;
     end if;

@@ -74,6 +74,10 @@ create function claim_lanes(
   phone text,
   campaign_id bigint,
   campaign_row integer,
+  to_chat_id bigint,
+  to_address text,
+  reply_received_id bigint,
+  reply_message_id bigint,
   -- Of its turn, from 1 on.
   place integer,
   -- Since when the lane was due.
@@ -272,7 +276,7 @@ begin
     planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.reference,
     m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
     shown_phone(m.state, n.phone, m.end_phone, m.from_phone), m.campaign_id, m.campaign_row,
-    of_turn.place::integer, moved.was_due
+    m.to_chat_id, m.to_address, m.reply_received_id, m.reply_message_id, of_turn.place::integer, moved.was_due
   from moved
   cross join lateral (
     select *

@@ -17,10 +17,13 @@ begin
   of_chats as (
     update chats c
     set messages = c.messages - of_chat.messages,
-      unread = greatest(0, c.unread - of_chat.of_others)
+      unread = greatest(0, c.unread - of_chat.unread)
     from (
-      select gone.chat_id, count(*) as messages, count(*) filter (where not gone.from_me) as of_others
+      select
+        gone.chat_id, count(*) as messages,
+        count(*) filter (where not gone.from_me and gone.id > coalesce(chat.read_up_to, 0)) as unread
       from gone
+      join chats chat on chat.id = gone.chat_id
       group by gone.chat_id
     ) of_chat
     where c.id = of_chat.chat_id

@@ -27,6 +27,10 @@ create function insert_refused_message(
   m_transport_id text,
   m_callback_url text,
   m_reference text,
+  m_to_chat_id bigint,
+  m_to_address text,
+  m_reply_received_id bigint,
+  m_reply_message_id bigint,
   m_state text,
   m_sent_at timestamptz,
   m_error_code text,
@@ -63,13 +67,15 @@ begin
     allowance_taken, refused, ended_at, event_position, id, workspace_id, mode, number_id, platform, from_phone,
     to_kind, to_phone, to_name, to_contact_id, text, media_id, attachment_id, media_url, media_type,
     media_file_name, send_at, expires_at, created_at, due_at, transport_id, callback_url, reference,
-    state, sent_at, error_code, error_message, found_media_type, end_phone
+    to_chat_id, to_address, reply_received_id, reply_message_id, state, sent_at, error_code, error_message,
+    found_media_type, end_phone
   )
   values (
     false, true, p_event_at, v_position, m_id, m_workspace_id, m_mode, m_number_id, m_platform, m_from_phone,
     m_to_kind, m_to_phone, m_to_name, m_to_contact_id, m_text, m_media_id, m_attachment_id,
     m_media_url, m_media_type, m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at,
-    m_transport_id, m_callback_url, m_reference, m_state, m_sent_at, m_error_code,
+    m_transport_id, m_callback_url, m_reference, m_to_chat_id, m_to_address, m_reply_received_id,
+    m_reply_message_id, m_state, m_sent_at, m_error_code,
     m_error_message, m_found_media_type, m_end_phone
   );
 

@@ -10,9 +10,10 @@ declare
   v_workspace constant bigint := p_query ->> 'workspaceId';
   -- The modes of the numbers that the key sees.
   v_seen constant text[] := array(select jsonb_array_elements_text(p_query -> 'seen'));
-  v_from constant bigint := p_query ->> 'from';
+  v_from bigint := p_query ->> 'from';
   v_phones constant jsonb := p_query -> 'phones';
   v_contacts constant jsonb := p_query -> 'contactIds';
+  v_chats constant jsonb := p_query -> 'chatIds';
   v_media constant bigint := p_query ->> 'mediaId';
   v_exact constant jsonb := nullif(p_query -> 'exactQuota', 'null');
   v_claim constant jsonb := nullif(p_query -> 'idempotency', 'null');
@@ -23,6 +24,7 @@ declare
   v_facts json;
   v_contact_ids json;
   v_contact_facts json;
+  v_chat_facts json;
   v_media_facts json;
   v_exact_facts json;
   v_window interval;
@@ -66,6 +68,17 @@ begin
     from contacts c
     where c.workspace_id = v_workspace
       and c.id in (select asked.id::bigint from jsonb_array_elements_text(v_contacts) asked (id));
+  end if;
+  if jsonb_array_length(v_chats) > 0 then
+    select
+      json_agg(answered.chat),
+      coalesce(v_from, (array_agg(answered.number_id order by asked.place))[1])
+    into v_chat_facts, v_from
+    from jsonb_array_elements_text(v_chats) with ordinality asked (id, place)
+    join chats c on c.id = asked.id::bigint
+      and c.workspace_id = v_workspace
+      and c.mode = p_query ->> 'mode'
+    cross join lateral answered_chat(c) answered;
   end if;
   if v_media is not null then
     select json_build_object(
@@ -227,6 +240,7 @@ begin
     'numbers', v_facts,
     'contactIds', v_contact_ids,
     'contacts', v_contact_facts,
+    'chats', v_chat_facts,
     'media', v_media_facts,
     'exact', v_exact_facts
   );

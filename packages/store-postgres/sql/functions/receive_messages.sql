@@ -9,6 +9,7 @@ create function receive_messages(
   p_number bigint,
   p_now timestamptz,
   p_remote_ids text[],
+  p_addresses text[],
   p_modes text[],
   p_from_me boolean[],
   p_group_ids text[],
@@ -217,13 +218,13 @@ begin
     v_stored := v_stored + 1;
     insert into received_messages (
       id, workspace_id, number_id, chat_id, sequence, author_id, sent_at, received_at, quoted_received_id,
-      quoted_message_id, mode, from_me, kind, remote_id, text, content, file, quote_text
+      quoted_message_id, mode, from_me, kind, remote_id, address, text, content, file, quote_text
     )
     values (
       id, workspace_id, p_number, v_chat.id, v_sequence,
       case when p_group_ids[i] is not null and not p_from_me[i] then v_person.id end, p_sent_at[i], p_now,
-      quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i], p_texts[i],
-      p_contents[i]::json,
+      quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i],
+      p_addresses[i], p_texts[i], p_contents[i]::json,
       (p_files[i]::jsonb || jsonb_build_object('state', file_state))::json,
       p_quote_texts[i]
     );

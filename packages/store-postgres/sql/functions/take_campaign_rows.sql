@@ -57,6 +57,10 @@ create function take_campaign_rows(
   m_reference text[],
   m_campaign_id bigint[],
   m_campaign_row integer[],
+  m_to_chat_id bigint[],
+  m_to_address text[],
+  m_reply_received_id bigint[],
+  m_reply_message_id bigint[],
   p_lock_timeout integer
 ) returns table (guard text, ids bigint[])
 language plpgsql
@@ -126,7 +130,8 @@ begin
       p_claim_fingerprint, p_claim_token, m_acceptance, m_platform, m_from_phone, m_to_kind,
       m_to_phone, m_to_name, m_to_contact_id, m_text, m_media_id, m_attachment_id, m_media_url,
       m_media_type, m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at,
-      m_transport_id, m_callback_url, m_reference, m_campaign_id, m_campaign_row, p_lock_timeout
+      m_transport_id, m_callback_url, m_reference, m_campaign_id, m_campaign_row, m_to_chat_id,
+      m_to_address, m_reply_received_id, m_reply_message_id, p_lock_timeout
     ) a;
   end if;
 

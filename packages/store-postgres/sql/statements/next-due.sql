@@ -22,6 +22,9 @@ select n.due from next_campaigns() n
 -- name: pauses
 select n.due from next_pauses() n
 
+-- name: read_marks
+select n.due from next_read_marks(:of::bigint, :shards::bigint[]) n
+
 -- name: deliveries
 select n.due from next_deliveries(:saturated) n
 
@@ -42,6 +45,7 @@ select json_build_object(
   'reminders', epoch_millis((select n.due from next_reminders() n)),
   'campaigns', epoch_millis((select n.due from next_campaigns() n)),
   'pauses', epoch_millis((select n.due from next_pauses() n)),
+  'read_marks', epoch_millis((select n.due from next_read_marks(null, null) n)),
   'deliveries', epoch_millis((select n.due from next_deliveries('{}') n)),
   'number_checks', epoch_millis((select n.due from next_number_checks('{}', null, null) n)),
   'files', epoch_millis((select n.due from next_files('{}', null, null) n))
@@ -106,6 +110,7 @@ select json_build_object(
     (select n.due from next_reminders() n),
     (select n.due from next_campaigns() n),
     (select n.due from next_pauses() n),
+    (select n.due from next_read_marks(null, null) n),
     (select n.due from next_deliveries(saturated.of_deliveries) n),
     (select n.due from next_number_checks(saturated.of_checks, null, null) n),
     (select n.due from next_files(saturated.of_files, null, null) n)

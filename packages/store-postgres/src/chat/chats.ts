@@ -20,6 +20,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { beyondIds, idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
+import { readMarkMethods } from "./readMarks.ts"
 import { receiveIn, toPerson } from "./receive.ts"
 
 const getSettings = statement("conversation.get")
@@ -188,6 +189,7 @@ const readMethods = (database: DatabaseService): ReadMethods => ({
 
 export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): ChatStore => ({
   ...readMethods(database),
+  ...readMarkMethods(database),
   conversations(workspaceId) {
     return getSettings.first(database, { workspaceId }, toConversations)
   },

@@ -43,6 +43,7 @@ const toElement = ({ incoming }: NewReceived): Element<"receive_messages"> => {
     incoming
   return {
     remoteIds: remoteId,
+    addresses: incoming.address ?? null,
     modes: mode,
     fromMe,
     groupIds: group?.remoteId ?? null,

@@ -6,6 +6,7 @@ import type {
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
+  AnsweredChat,
   FailedGuard,
   ClaimOutcome,
   Contact,
@@ -67,13 +68,22 @@ const toMessageElement = (message: NewMessage): MessageElement => ({
   mReference: message.reference,
   mCampaignId: message.campaign?.id ?? null,
   mCampaignRow: message.campaign?.row ?? null,
+  mReplyReceivedId:
+    message.replyTo !== null && "receivedMessageId" in message.replyTo
+      ? message.replyTo.receivedMessageId
+      : null,
+  mReplyMessageId:
+    message.replyTo !== null && "messageId" in message.replyTo ? message.replyTo.messageId : null,
 })
 
 const toRecipientElement = (to: Recipient) => ({
   mToKind: to.kind,
-  mToPhone: "phone" in to ? to.phone : null,
-  mToName: to.kind === "group" ? to.group : "username" in to ? to.username : null,
+  mToPhone: ("phone" in to ? to.phone : undefined) ?? null,
+  mToName:
+    ("group" in to ? to.group : undefined) ?? ("username" in to ? to.username : undefined) ?? null,
   mToContactId: "contactId" in to ? to.contactId : null,
+  mToChatId: to.kind === "chat" ? to.chatId : null,
+  mToAddress: (to.kind === "chat" ? to.address : undefined) ?? null,
 })
 
 type AcceptanceElement = Omit<Element<"accept_messages">, keyof Element<"accept_messages", "m">>
@@ -284,6 +294,7 @@ interface Loaded {
   readonly numbers?: ReadonlyArray<LoadedNumber> | null
   readonly contactIds?: Readonly<Record<Phone, ContactId>> | null
   readonly contacts?: ReadonlyArray<Contact> | null
+  readonly chats?: ReadonlyArray<AnsweredChat> | null
   readonly media?: MediaFile | null
   readonly exact?: ExactQuota | null
 }
@@ -341,13 +352,16 @@ const toFacts = (query: AcceptanceQuery, loaded: Loaded): AcceptanceFacts => {
     }),
   )
   const contactIds = Object.entries(loaded.contactIds ?? {})
+  const chats = loaded.chats ?? []
+  const isNamed = query.from !== null || chats.length > 0
   return {
     claim: query.idempotency === null ? null : (loaded.claim ?? { _tag: "Claimed" }),
     plan: loaded.plan ?? null,
-    named: query.from === null ? null : (numbers[0] ?? null),
-    connected: query.from === null ? numbers : [],
+    named: isNamed ? (numbers[0] ?? null) : null,
+    connected: isNamed ? [] : numbers,
     contactIdByPhone: new Map(contactIds.map(([phone, id]) => [phone as Phone, id])),
     contacts: new Map((loaded.contacts ?? []).map((contact) => [contact.id, contact])),
+    chats: new Map(chats.map((chat) => [chat.id, chat])),
     media: loaded.media ?? null,
   }
 }

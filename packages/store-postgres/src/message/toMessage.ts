@@ -1,12 +1,15 @@
 /** A message as its rows have it. */
 import type {
   CampaignId,
+  ChatAddress,
+  ChatId,
   ContactId,
   MediaId,
   Message,
   MessageId,
   NumberId,
   Phone,
+  ReceivedMessageId,
   Recipient,
   WorkspaceId,
 } from "@messaging-service/core"
@@ -61,7 +64,27 @@ export const toMessage = (row: MessageRow): Message => ({
     row.campaign_id === null || row.campaign_row === null
       ? null
       : { id: Number(row.campaign_id) as CampaignId, row: row.campaign_row },
+  replyTo: toReplyTo(row),
 })
+
+const toReplyTo = (row: MessageRow): Message["replyTo"] => {
+  const receivedMessageId = idOrNull<ReceivedMessageId>(row.reply_received_id)
+  if (receivedMessageId !== null) return { receivedMessageId }
+  const messageId = idOrNull<MessageId>(row.reply_message_id)
+  return messageId === null ? null : { messageId }
+}
+
+/** The name is that of a group, or a username. */
+const toChatRecipient = (row: MessageRow): Recipient => {
+  const { to_address: address, to_name: name, to_phone: phone } = row
+  return {
+    kind: "chat",
+    chatId: Number(row.to_chat_id) as ChatId,
+    ...(address !== null && { address: address as ChatAddress }),
+    ...(phone !== null && { phone: phone as Phone }),
+    ...(name !== null && (address?.startsWith("group:") ? { group: name } : { username: name })),
+  }
+}
 
 const toRecipient = (row: MessageRow): Recipient => {
   const contactId = idOrNull<ContactId>(row.to_contact_id)
@@ -78,5 +101,7 @@ const toRecipient = (row: MessageRow): Recipient => {
       return { kind: "contact_username", contactId: contactId ?? (0 as ContactId), username: name }
     case "username":
       return { kind: "username", username: name }
+    case "chat":
+      return toChatRecipient(row)
   }
 }

@@ -28,6 +28,7 @@ import {
   turnSize,
 } from "@messaging-service/core"
 import type {
+  ChatId,
   NumberId,
   Owned,
   Pacing,
@@ -233,12 +234,15 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const to = yield* draw.from<Recipient>([
           { kind: "phone", phone: "recipient 0" as Phone, contactId: null },
           { kind: "group", group: "recipient 9" },
+          { kind: "chat", chatId: 1 as ChatId, address: "lid:9", phone: "recipient 0" as Phone },
+          { kind: "chat", chatId: 1 as ChatId, address: "lid:9" },
         ])
         return {
           facts: {
             m: {
-              to_phone: to.kind === "phone" ? to.phone : null,
+              to_phone: "phone" in to ? (to.phone ?? null) : null,
               to_name: to.kind === "group" ? to.group : null,
+              to_address: to.kind === "chat" ? (to.address ?? null) : null,
             },
           },
           core: recipientName(to),

@@ -261,6 +261,7 @@ export const aNewMessage = (
   callbackUrl: null,
   reference: null,
   campaign: null,
+  replyTo: null,
   ...overrides,
 })
 
@@ -361,6 +362,7 @@ export const aQuery = (
   from: null,
   phones: [],
   contactIds: [],
+  chatIds: [],
   mediaId: null,
   exactQuota: null,
   idempotency: null,

@@ -65,6 +65,8 @@ import { storms } from "./contract/storms.ts"
 import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { conversations } from "./contract/conversations.ts"
+import { answers } from "./contract/answers.ts"
+import { readMarks } from "./contract/readMarks.ts"
 import { receivedFiles } from "./contract/receivedFiles.ts"
 import { receiving } from "./contract/receiving.ts"
 import { ticks } from "./contract/ticks.ts"
@@ -106,6 +108,8 @@ const topics = {
   ticks,
   conversations,
   receiving,
+  answers,
+  readMarks,
   "received files": receivedFiles,
   timelines,
   lists,

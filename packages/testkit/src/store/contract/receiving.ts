@@ -55,11 +55,14 @@ const settings: ConversationSettings = {
 export const turnOn = (workspaceId: WorkspaceId, changes: Partial<ConversationSettings> = {}) =>
   Store.use(({ chats }) => chats.putConversations(workspaceId, { ...settings, ...changes }))
 
-const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
+export const nobody: Person = { phone: null, lid: null, userId: null, username: null, name: null }
 
-const aLid = (): string => `9${fresh()}`
+export const aLid = (): string => `9${fresh()}`
 
-const someone = (known: Partial<Person> = { phone: aPhone() }): Person => ({ ...nobody, ...known })
+export const someone = (known: Partial<Person> = { phone: aPhone() }): Person => ({
+  ...nobody,
+  ...known,
+})
 
 export const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
   remoteId: `REMOTE${fresh()}`,
@@ -118,7 +121,7 @@ const listChats = (
   page = { before: null as number | null, limit: 100 },
 ) => Store.use(({ chats }) => chats.listChats(scope, { ...everyChat, ...filter }, page))
 
-const readChats = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
+export const readChats = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
   Effect.map(listChats(toScope(workspaceId, mode)), ({ items }) => items)
 
 const find = (

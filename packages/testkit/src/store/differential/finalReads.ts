@@ -17,7 +17,7 @@ import type {
   Phone,
   WorkspaceId,
 } from "@messaging-service/core"
-import { day, hour } from "../Records.ts"
+import { day, hour, noon } from "../Records.ts"
 import { countedUntil } from "./methods/ofService.ts"
 import { everyAttempt } from "./methods/ofWebhooks.ts"
 import type { Known, Side } from "./Side.ts"
@@ -134,11 +134,13 @@ const readConversations = (side: Side, scope: CallerScope): ReadonlyArray<Call> 
       received({ numberId }, { before: middle, limit: 2 }),
       chats({ numberId }),
       call("chats.receivedAfter", scope, numberId, 1, null, 1000),
+      call("chats.settledReadMarks", numberId),
     ]),
     ...getIds(side, "chat").flatMap((id) => [
       received({ chatId: id }),
       call("chats.getChat", scope, id),
     ]),
+    call("chats.claimReadMarks", noon + 1000 * day, noon + 1000 * day, "all", 1000),
     chats({}),
     chats({}, { before: activity, limit: 2 }),
     chats({ phone: "+15550000001" }),

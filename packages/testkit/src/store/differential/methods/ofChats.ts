@@ -58,6 +58,7 @@ const anIncoming = (c: Chooser): Incoming => {
     : null
   const transportId = c.record<Message>("message")?.transportId ?? "none"
   return {
+    address: c.one([null, "91@lid"]),
     remoteId: c.one([
       "1",
       "2",
@@ -191,6 +192,22 @@ export const ofChats: Methods<"chats"> = {
     kind: "chat",
     input: (c) => [getScope(c, c.record<Chat>("chat")?.numberId), c.id("chat"), c.now],
   },
+  markRead: {
+    weight: 6,
+    kind: "chat",
+    input: (c) => {
+      const scope = getScope(c, c.record<Chat>("chat")?.numberId)
+      return [scope, c.id("chat"), c.id("receivedId"), c.now, c.claim()]
+    },
+  },
+  claimReadMarks: { weight: 3, input: (c) => [c.now, c.later(), c.owned(), c.limit()] },
+  settleReadMark: {
+    weight: 3,
+    kind: "chat",
+    input: (c) => [{ chatId: c.id("chat"), upTo: c.id("receivedId"), at: c.now }],
+  },
+  postponeReadMark: { kind: "chat", input: (c) => [c.id("chat"), c.later()] },
+  settledReadMarks: { kind: "number", input: (c) => [c.id("number")] },
   eraseReceived: { input: (c) => [someErasure(c)] },
 }
 

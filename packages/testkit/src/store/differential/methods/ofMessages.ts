@@ -1,6 +1,7 @@
 /** Messages, their acceptance, and the lanes that they leave by. */
 import { endMessage, everyMessage, unchangedLane } from "@messaging-service/core"
 import type {
+  Chat,
   Acceptance,
   LaneUpdate,
   Callback,
@@ -32,7 +33,9 @@ import { aCap, someEvents } from "./ofNumbers.ts"
 
 const aRecipient = (c: Chooser, workspaceId: WorkspaceId): Recipient => {
   const contact = c.record<Contact>("contact")
-  switch (c.below(6)) {
+  switch (c.below(8)) {
+    case 6:
+      return aChatRecipient(c)
     case 4:
       return { kind: "group", group: "Group" }
     case 5:
@@ -43,6 +46,19 @@ const aRecipient = (c: Chooser, workspaceId: WorkspaceId): Recipient => {
       }
   }
   return { kind: "phone", phone: c.phone(), contactId: null }
+}
+
+const aChatRecipient = (c: Chooser): Recipient => {
+  const id = c.record<Chat>("chat")?.id
+  if (id === undefined) return { kind: "username", username: "tg:1" }
+  const group = c.one([{ address: "group:g1", group: "Group" }, { address: "group:g2" }] as const)
+  const person = c.one([
+    { address: "lid:91" },
+    { address: "tg:81", username: "@someone" },
+    { phone: c.phone() },
+    { phone: c.phone(), username: "@someone" },
+  ] as const)
+  return { kind: "chat", chatId: id, ...c.one([person, person, group]) }
 }
 
 const aFile = (c: Chooser): MediaReference => {
@@ -77,6 +93,7 @@ const aNewMessage = (
   callbackUrl: c.maybe(() => c.url()),
   reference: c.one([null, null, "order 1", "order 2"]),
   campaign: null,
+  replyTo: null,
 })
 
 /** The same for all: a store may remember until when a number is full. */
@@ -239,6 +256,7 @@ export const ofMessages: Methods<"messages"> = {
           from,
           phones: [...new Set(c.some(3, () => c.phone()))],
           contactIds: c.ids("contact"),
+          chatIds: c.ids("chat"),
           mediaId: c.maybe(() => c.id("media")),
           exactQuota: c.maybe(() => ({
             numberId: from,
@@ -439,6 +457,7 @@ const kinds = [
   "reminders",
   "campaigns",
   "pauses",
+  "read_marks",
 ] as const
 
 export const ofQueue: Methods<"queue"> = {

@@ -1,0 +1,327 @@
+/** A chat: what was written in it, by days, and what a user can do about it. */
+import { useQuery } from "@tanstack/react-query"
+import { Link, useRouteContext } from "@tanstack/react-router"
+import { Fragment, useLayoutEffect, useRef, useState } from "react"
+import type { ReactNode, RefObject } from "react"
+import type { Chat, ReceivedMessage } from "@messaging-service/client"
+import { operationQuery } from "../api/call.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
+import { Boundary } from "../ui/Boundary.tsx"
+import { ConfirmCall } from "../ui/Dialog.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Button, Copy, Loading, QueryFailure } from "../ui/parts.tsx"
+import { formatDay } from "../ui/Time.tsx"
+import { Bubble } from "./Bubble.tsx"
+import type { BubbleActions } from "./Bubble.tsx"
+import { getAddress, getChatName } from "./chats.ts"
+import { useEntries } from "./entries.ts"
+import type { Entry } from "./entries.ts"
+import { chatsLabels, threadLabels as labels } from "./words.ts"
+
+interface ThreadProps {
+  readonly workspaceId: number
+  readonly chatId: number
+  readonly mode: "test" | undefined
+  /** The chat as the list has it, until its own answer arrives. */
+  readonly known: Chat | undefined
+  readonly open: (chat: number | undefined) => void
+}
+
+export const Thread = ({ chatId, known, mode, open, workspaceId }: ThreadProps) => {
+  const path = { id: workspaceId, chat_id: chatId }
+  const { data, error, refetch } = useQuery(
+    operationQuery("GET /admin/v1/workspaces/{id}/chats/{chat_id}", { path, query: { mode } }),
+  )
+  const { session } = useRouteContext({ from: "/inside" })
+  const mayDelete = session.role !== "member"
+  const chat = data ?? known
+  const name = chat === undefined ? chatsLabels.person(chatId) : getChatName(chat)
+  const [removing, setRemoving] = useState<"chat" | ReceivedMessage | null>(null)
+  return (
+    <section
+      aria-label={labels.chatWith(name)}
+      className="sticky top-0 flex h-dvh min-w-0 grow basis-2/3 flex-col border-l border-line bg-surface max-lg:fixed max-lg:inset-0 max-lg:z-10"
+    >
+      <Head chat={chat} name={name} close={() => open(undefined)}>
+        {mayDelete && (
+          <Button
+            variant="quiet"
+            aria-label={labels.removeChat}
+            title={labels.removeChat}
+            onClick={() => setRemoving("chat")}
+          >
+            <Icon name="trash" />
+          </Button>
+        )}
+      </Head>
+      {error && (
+        <div className="p-4">
+          <QueryFailure error={error} again={() => void refetch()} />
+        </div>
+      )}
+      {chat?.merged_into != null && <Merged into={chat.merged_into} />}
+      {!error && (
+        <Entries
+          workspaceId={workspaceId}
+          chat={chat}
+          chatId={chatId}
+          mode={mode}
+          name={name}
+          actions={{ remove: mayDelete ? setRemoving : null }}
+        />
+      )}
+      {removing !== null && (
+        <Remove
+          what={removing}
+          name={name}
+          path={path}
+          mode={mode}
+          close={() => setRemoving(null)}
+          done={() => (removing === "chat" ? open(undefined) : setRemoving(null))}
+        />
+      )}
+    </section>
+  )
+}
+
+const Head = ({
+  chat,
+  children,
+  close,
+  name,
+}: {
+  chat: Chat | undefined
+  name: string
+  close: () => void
+  children: ReactNode
+}) => {
+  const address = chat && (chat.type === "group" ? null : getAddress(chat))
+  return (
+    <header className="flex h-14 shrink-0 items-center gap-2 border-b border-line px-4">
+      <div className="mr-auto flex min-w-0 flex-col">
+        <h2 className="truncate text-lg leading-5 font-semibold">
+          <bdi>{name}</bdi>
+        </h2>
+        {chat?.type === "group" && <p className="text-xs text-soft">{chatsLabels.isGroup}</p>}
+        {address != null && address !== name && (
+          <p className="truncate font-mono text-xs leading-4 text-soft">{address}</p>
+        )}
+      </div>
+      {address != null && <Copy text={address} />}
+      {children}
+      <Button variant="quiet" aria-label={labels.close} title={labels.close} onClick={close}>
+        <Icon name="cross" />
+      </Button>
+    </header>
+  )
+}
+
+const Merged = ({ into }: { into: number }) => (
+  <p className="flex flex-wrap gap-2 border-b border-line bg-amber-wash px-4 py-2 text-sm text-amber">
+    {labels.merged}
+    <Link
+      from="/w/$workspaceId/chats"
+      to="."
+      search={(old) => ({ ...old, open: into })}
+      replace
+      className="font-medium underline"
+    >
+      {labels.toMerged}
+    </Link>
+  </p>
+)
+
+interface RemoveProps {
+  readonly what: "chat" | ReceivedMessage
+  readonly name: string
+  readonly path: { readonly id: number; readonly chat_id: number }
+  readonly mode: "test" | undefined
+  readonly close: () => void
+  readonly done: () => void
+}
+
+const Remove = ({ close, done, mode, name, path, what }: RemoveProps) =>
+  what === "chat" ? (
+    <ConfirmCall
+      name="DELETE /admin/v1/workspaces/{id}/chats/{chat_id}"
+      input={{ path, query: { mode } }}
+      title={labels.removeChatTitle(name)}
+      action={labels.removeChat}
+      dismiss={labels.keep}
+      close={close}
+      done={done}
+    >
+      {labels.removeChatAbout}
+    </ConfirmCall>
+  ) : (
+    <ConfirmCall
+      name="DELETE /admin/v1/workspaces/{id}/received-messages/{received_message_id}"
+      input={{ path: { id: path.id, received_message_id: what.id }, query: { mode } }}
+      title={labels.removeTitle}
+      action={labels.remove}
+      dismiss={labels.keep}
+      close={close}
+      done={done}
+    >
+      {labels.removeAbout}
+    </ConfirmCall>
+  )
+
+const Entries = ({
+  actions,
+  chat,
+  chatId,
+  mode,
+  name,
+  workspaceId,
+}: Pick<ThreadProps, "workspaceId" | "chatId" | "mode"> & {
+  chat: Chat | undefined
+  name: string
+  actions: BubbleActions
+}) => {
+  const { again, entries, error, hasEarlier, isLoadingEarlier, loadEarlier } = useEntries(
+    workspaceId,
+    chatId,
+    mode,
+  )
+  const list = useRef<HTMLUListElement>(null)
+  const { hasNews, noteScroll, toEnd } = useScroll(list, entries, chat !== undefined)
+  return (
+    <div className="relative flex min-h-0 grow flex-col">
+      {error && (
+        <div className="p-4">
+          <QueryFailure error={error} again={again} />
+        </div>
+      )}
+      {entries === undefined && !error && <Loading rows={6} />}
+      {entries !== undefined && (
+        <Boundary of={entries}>
+          <ul
+            ref={list}
+            onScroll={noteScroll}
+            // The keyboard must be able to scroll it.
+            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+            tabIndex={0}
+            aria-label={labels.list(name)}
+            className="flex grow flex-col gap-2 overflow-y-auto px-4 py-3 [overflow-anchor:none] focus-visible:-outline-offset-2"
+          >
+            <li className="mt-auto self-center text-xs text-soft">
+              {hasEarlier ? (
+                <Button busy={isLoadingEarlier} onClick={loadEarlier}>
+                  {labels.earlier}
+                </Button>
+              ) : entries.length === 0 ? (
+                labels.empty
+              ) : (
+                labels.begin
+              )}
+            </li>
+            <Days entries={entries} chat={chat} actions={actions} />
+          </ul>
+          {hasNews && (
+            <Button
+              variant="primary"
+              onClick={toEnd}
+              className="absolute bottom-3 self-center shadow-over"
+            >
+              {labels.newest}
+            </Button>
+          )}
+        </Boundary>
+      )}
+    </div>
+  )
+}
+
+/** Pixels from the end within which a reader counts as reading the newest. */
+const endPixels = 80
+
+/**
+ * Begins at the first unread message, else at the end; then keeps what the reader sees in its place: what came earlier
+ * is put above it, and news move it only for one who reads the newest.
+ */
+const useScroll = (
+  list: RefObject<HTMLUListElement | null>,
+  entries: ReadonlyArray<Entry> | undefined,
+  isReady: boolean,
+) => {
+  const last = useRef({ newest: "", height: 0, isAtEnd: true })
+  const [hasNews, setHasNews] = useState(false)
+  const newest = entries?.at(-1)?.key ?? ""
+  const toEnd = () => {
+    list.current?.scrollTo({ top: list.current.scrollHeight })
+    setHasNews(false)
+  }
+  const noteScroll = () => {
+    const element = list.current
+    if (element === null) return
+    const { clientHeight, scrollHeight, scrollTop } = element
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < endPixels
+    last.current = { newest: last.current.newest, height: scrollHeight, isAtEnd }
+    if (isAtEnd) setHasNews(false)
+  }
+  // After every drawing: not only entries change the height.
+  useLayoutEffect(() => {
+    const element = list.current
+    if (element === null || !isReady) return
+    const { height, isAtEnd, newest: seen } = last.current
+    if (seen === "") {
+      const unread = element.querySelector("[data-unread]")
+      if (unread === null) element.scrollTop = element.scrollHeight
+      else unread.scrollIntoView({ block: "start" })
+    } else if (isAtEnd) {
+      element.scrollTop = element.scrollHeight
+    } else if (newest === seen) {
+      element.scrollTop += element.scrollHeight - height
+    } else {
+      setHasNews(true)
+    }
+    last.current = { ...last.current, newest }
+    noteScroll()
+  })
+  return { hasNews, noteScroll, toEnd }
+}
+
+/** The entries with a line before each day, and one before the first that is unread. */
+const Days = ({
+  actions,
+  chat,
+  entries,
+}: {
+  entries: ReadonlyArray<Entry>
+  chat: Chat | undefined
+  actions: BubbleActions
+}) => {
+  const now = useServiceTime()
+  const today = formatDay(now)
+  const unread = useFirstUnread(entries, chat)
+  return entries.map((entry, index) => {
+    const day = formatDay(Date.parse(entry.at))
+    const before = entries[index - 1]
+    const isNewDay = before === undefined || formatDay(Date.parse(before.at)) !== day
+    return (
+      <Fragment key={entry.key}>
+        {isNewDay && (
+          <li className="label self-center pt-2">{day === today ? labels.today : day}</li>
+        )}
+        {entry.key === unread && (
+          <li
+            data-unread
+            className="flex items-center gap-3 text-xs font-medium text-accent before:h-px before:grow before:bg-accent after:h-px after:grow after:bg-accent"
+          >
+            {labels.unreadBelow}
+          </li>
+        )}
+        <Bubble entry={entry} isInGroup={chat?.type === "group"} actions={actions} />
+      </Fragment>
+    )
+  })
+}
+
+/** The line stays where it was when the chat was opened: it must not move while somebody reads. */
+const useFirstUnread = (entries: ReadonlyArray<Entry>, chat: Chat | undefined) => {
+  const [readUpTo, setReadUpTo] = useState<number | null | undefined>(undefined)
+  if (readUpTo === undefined && chat !== undefined) setReadUpTo(chat.read_up_to)
+  if (readUpTo === undefined) return undefined
+  return entries.find(({ received }) => !received.from_me && received.id > (readUpTo ?? 0))?.key
+}

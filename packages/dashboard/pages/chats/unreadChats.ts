@@ -1,0 +1,28 @@
+/** Whether a workspace has chats, and how many of them are unread, for what surrounds every page. */
+import { useQuery } from "@tanstack/react-query"
+import { Refused, call, operationQuery } from "../api/call.ts"
+
+/** How soon what is received shows. */
+export const pollMillis = 1500
+
+const list = "GET /admin/v1/workspaces/{id}/chats"
+
+/** So many are counted: more only show that there are more. */
+export const unreadMax = 9
+
+/** How many chats are unread; null while the workspace has no conversations, which every role may ask. */
+export const useUnreadChats = (id: number | undefined) => {
+  const input = { path: { id: id ?? 0 }, query: { unread: "true", limit: unreadMax + 1 } }
+  return useQuery({
+    queryKey: operationQuery(list, input).queryKey,
+    queryFn: ({ signal }) =>
+      call(list, { ...input, signal })
+        .then(({ data }) => data.length)
+        .catch((error: unknown) => {
+          if (error instanceof Refused && error.code === "conversations_not_enabled") return null
+          throw error
+        }),
+    enabled: id !== undefined,
+    refetchInterval: ({ state }) => (typeof state.data === "number" ? 10_000 : false),
+  }).data
+}

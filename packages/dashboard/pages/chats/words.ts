@@ -1,0 +1,98 @@
+/** The words of chats. */
+import type { ReceivedMessage } from "@messaging-service/client"
+
+type MediaState = NonNullable<ReceivedMessage["media"]>["state"]
+
+export const chatsLabels = {
+  title: "Chats",
+  about: "What people write to your numbers.",
+  list: "Chats, latest activity first",
+  find: "Search by phone",
+  findExample: "Phone, with country code",
+  number: "Number",
+  unread: "Unread",
+  unreadCount: (count: number) => `${count.toLocaleString()} unread`,
+  group: (id: number) => `Group ${id}`,
+  person: (id: number) => `Person ${id}`,
+  someone: "Unknown person",
+  isGroup: "Group",
+  lastReceived: "Last received",
+  lastSent: "Last sent",
+  empty: "No chats yet",
+  emptyTest: "No test chats yet",
+  emptyAbout: "A chat appears here when a person writes to one of your numbers.",
+  nothingFound: "No matching chats",
+  findAbout: "Enter the whole phone number with its country code.",
+  clearFilters: "Clear filters",
+  noneOpen: "No chat open",
+  choose: "Select a chat to read and answer it.",
+  off: "Conversations are off",
+  offAbout: "An operator turns them on in the workspace’s settings.",
+}
+
+export const threadLabels = {
+  chatWith: (name: string) => `Chat with ${name}`,
+  close: "Close chat",
+  list: (name: string) => `Messages with ${name}`,
+  earlier: "Show earlier messages",
+  begin: "No earlier messages are stored.",
+  empty: "Nothing is stored of this chat.",
+  newest: "New messages",
+  unreadBelow: "Unread",
+  today: "Today",
+  merged: "This person’s messages continue in another chat.",
+  toMerged: "Open it",
+  atPhone: "Written on the phone",
+  edited: "edited",
+  quoted: "Quoted message",
+  goToQuoted: "Go to the quoted message",
+  showAll: "Show all",
+  truncated: "The rest was longer than what is stored.",
+  revoked: "Its author deleted this message.",
+  reactions: "Reactions",
+  reaction: (emoji: string, names: string) => `${emoji} by ${names}`,
+  actions: (author: string) => `Actions for the message of ${author}`,
+  reply: "Reply",
+  remove: "Delete message",
+  removeTitle: "Delete this message here?",
+  removeAbout:
+    "Its text, its file and what webhooks were told of it are erased. It stays on the phones.",
+  removeChat: "Delete chat",
+  removeChatTitle: (name: string) => `Delete the chat with ${name} here?`,
+  removeChatAbout:
+    "All that was received in it is erased: texts, names, files, and what webhooks were told of them. It stays on the phones. Messages that you sent stay under Messages.",
+  keep: "Keep it",
+}
+
+/** What has no text, in plain words. */
+export const kindLabels: Readonly<Record<ReceivedMessage["kind"], string>> = {
+  text: "A message without text.",
+  image: "Image",
+  video: "Video",
+  audio: "Audio file",
+  voice: "Voice message",
+  document: "File",
+  sticker: "Sticker",
+  location: "Location",
+  contact: "Contact",
+  poll: "Poll",
+  unsupported: "A message of a kind that is not supported here.",
+  unreadable: "This message could not be read. Ask its sender to send it again.",
+}
+
+export const contentLabels = {
+  type: (name: string) => `Kind: ${name}`,
+  coordinates: (latitude: number, longitude: number) =>
+    `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`,
+}
+
+/** Of files, why they are not here. */
+export const mediaStateLabels: Readonly<Record<MediaState, string>> = {
+  ready: "stored",
+  remote: "fetched when you open it",
+  too_large: "larger than what is stored",
+  full: "not stored: no room",
+  gone: "the platform no longer has it",
+  refused: "not stored: not what the message says it is",
+  off: "not stored",
+}

@@ -1,0 +1,203 @@
+/** Chats over a real service with simulated phones: each change is then asked of the service itself. */
+import type { Page } from "playwright-core"
+import { assert, beforeAll, describe, it } from "vitest"
+import {
+  assertCount,
+  assertEventually,
+  awaitAnswers,
+  goTo,
+  setUpDashboard,
+  unique,
+  uniquePhone,
+} from "./browserPages.ts"
+import { skipsWithoutBrowser } from "./startDashboard.ts"
+
+interface Listed {
+  readonly data: ReadonlyArray<{ readonly id: number; readonly text?: string }>
+}
+
+describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
+  const { dashboard, onPage, withPage } = setUpDashboard()
+  const workspace = "/admin/v1/workspaces/1"
+
+  beforeAll(async () => {
+    await dashboard.operate("PUT", `${workspace}/conversations`, { groups: true })
+  })
+
+  /** A person writes to the number. Returns the stored message. */
+  const write = async (from: Readonly<Record<string, string>>, message: object) =>
+    (await dashboard.operate("POST", "/admin/v1/simulator/numbers/1/received-messages", {
+      from,
+      ...message,
+    })) as { readonly id: number; readonly chat: { readonly id: number } }
+
+  const list = (of: string) => dashboard.operate("GET", `${workspace}/${of}`) as Promise<Listed>
+
+  const rows = (page: Page) =>
+    page.getByRole("list", { name: "Chats, latest activity first" }).getByRole("listitem")
+
+  const openThread = async (page: Page, name: string) => {
+    await rows(page).filter({ hasText: name }).getByRole("link").click()
+    return page.getByRole("region", { name: `Chat with ${name}` })
+  }
+
+  const confirm = (page: Page, action: string) =>
+    page.getByRole("dialog").getByRole("button", { name: action, exact: true }).click()
+
+  it("lists chats with what is unread, the latest first, and finds them by phone", () =>
+    onPage("/w/1/overview", async (page) => {
+      const [first, second] = [uniquePhone(), uniquePhone()]
+      await write({ phone: first, name: unique("Ada") }, { text: "One" })
+      const name = unique("<b>Grace</b>")
+      for (const text of ["One", "Two"]) await write({ phone: second, name }, { text })
+      await page.getByRole("link", { name: "Chats", exact: true }).click()
+      const row = rows(page).first()
+      await row.getByText(name).waitFor()
+      await row.getByText(second).waitFor()
+      await row.getByText("2 unread").waitFor()
+      // Somebody else is now the latest.
+      await write({ phone: first }, { text: "Two" })
+      await rows(page).first().getByText(first).waitFor()
+      await page.keyboard.press("/")
+      await page.keyboard.type(first.replace("+1", "+1 "))
+      await page.keyboard.press("Enter")
+      await assertCount(rows(page), 1)
+      await rows(page).getByText(first).waitFor()
+      await page.getByLabel("Search by phone").fill("+15550999999")
+      await page.keyboard.press("Enter")
+      await page.getByText("No matching chats").waitFor()
+      await page.getByRole("button", { name: "Clear filters" }).click()
+      await rows(page).nth(1).waitFor()
+    }))
+
+  it("goes through chats by keys, and shows what comes in without a press", () =>
+    onPage("/w/1/chats", async (page) => {
+      const [first, second] = [unique("First"), unique("Second")]
+      const from = { phone: uniquePhone(), name: first }
+      await write(from, { text: "Is my table ready?" })
+      await write({ phone: uniquePhone(), name: second }, { text: "Hello" })
+      await rows(page).first().getByText(second).waitFor()
+      await page.keyboard.press("j")
+      await page.getByRole("region", { name: `Chat with ${second}` }).waitFor()
+      await page.keyboard.press("j")
+      const thread = page.getByRole("region", { name: `Chat with ${first}` })
+      await thread.getByText("Is my table ready?").waitFor()
+      const text = unique("We are late")
+      await write(from, { text })
+      await thread.getByText(text).waitFor({ timeout: 10_000 })
+      await page.keyboard.press("Escape")
+      await thread.waitFor({ state: "detached" })
+    }))
+
+  it("says in plain words what has no text, and shows hostile text as text", () =>
+    onPage("/w/1/chats", async (page) => {
+      const name = unique("Kinds")
+      const from = { phone: uniquePhone(), name }
+      const hostile = `<img src=x onerror="document.title='ran'">\u202E${"w".repeat(200)}`
+      await write(from, { text: hostile, remote_id: name })
+      await write(from, { kind: "voice" })
+      await write(from, { kind: "unsupported", content: { type: "<i>event</i>" } })
+      await write(from, { kind: "unreadable" })
+      await write(from, {
+        kind: "location",
+        content: { latitude: 52.5, longitude: 13.4, name: "<b>Here</b>", address: "A street" },
+      })
+      await write(from, { kind: "poll", content: { question: "Which?", options: ["One", "One"] } })
+      await write(from, { kind: "contact", content: { contacts: [{ name: "", phones: ["1"] }] } })
+      await write(from, { text: "w".repeat(3000) })
+      await write(from, { text: "Last", reply_to: { remote_id: name, text: hostile } })
+      const thread = await openThread(page, name)
+      for (const label of [
+        "Voice message",
+        "not supported here",
+        "<i>event</i>",
+        "could not be read",
+        "<b>Here</b>",
+        "52.50000, 13.40000",
+        "Which?",
+      ])
+        await thread.getByText(label).waitFor()
+      await assertCount(thread.getByText("One", { exact: true }), 1)
+      await assertCount(thread.getByText("w".repeat(3000)), 0)
+      await thread.getByRole("button", { name: "Show all" }).click()
+      await thread.getByText("w".repeat(3000)).waitFor()
+      await thread.getByRole("button", { name: "<img src=x" }).click()
+      await assertEventually(async () => {
+        const focused = await page.evaluate(() => document.activeElement?.textContent ?? "")
+        assert.include(focused, "<img src=x onerror")
+      })
+      assert.notStrictEqual(await page.title(), "ran")
+    }))
+
+  it("keeps its place while earlier messages are loaded", () =>
+    onPage("/w/1/chats", async (page) => {
+      const name = unique("Long")
+      const from = { phone: uniquePhone(), name }
+      for (let index = 0; index < 60; index += 1) await write(from, { text: `Line ${index}.` })
+      const thread = await openThread(page, name)
+      await thread.getByText("Line 59.").waitFor()
+      const tenth = thread.getByText("Line 10.", { exact: true })
+      await tenth.waitFor()
+      const earlier = thread.getByRole("button", { name: "Show earlier messages" })
+      await earlier.scrollIntoViewIfNeeded()
+      const before = await tenth.boundingBox()
+      await earlier.click()
+      await thread.getByText("Line 0.").waitFor({ state: "attached" })
+      await thread.getByText("No earlier messages are stored.").waitFor({ state: "attached" })
+      const after = await tenth.boundingBox()
+      assert.closeTo(after?.y ?? 0, before?.y ?? -100, 24)
+    }))
+
+  it("erases a message, and a chat, after a question", () =>
+    onPage("/w/1/chats", async (page) => {
+      const name = unique("Gone")
+      const from = { phone: uniquePhone(), name }
+      const { chat, id } = await write(from, { text: "To be erased" })
+      await write(from, { text: "Stays for now" })
+      const thread = await openThread(page, name)
+      const message = thread.getByRole("listitem").filter({ hasText: "To be erased" })
+      await message.hover()
+      await message.getByRole("button", { name: "Delete message" }).click()
+      await page.getByRole("dialog").getByText("It stays on the phones.").waitFor()
+      await confirm(page, "Delete message")
+      await message.waitFor({ state: "detached" })
+      const remaining = await list(`received-messages?chat_id=${chat.id}`)
+      assert.notInclude(
+        remaining.data.map((one) => one.id),
+        id,
+      )
+      await thread.getByRole("button", { name: "Delete chat" }).click()
+      await confirm(page, "Delete chat")
+      await thread.waitFor({ state: "detached" })
+      await assertCount(rows(page).filter({ hasText: name }), 0)
+      assert.deepStrictEqual((await list(`received-messages?chat_id=${chat.id}`)).data, [])
+    }))
+
+  it("lets members read, and offers them no erasing", () =>
+    withPage(dashboard, async (page) => {
+      const name = unique("Read")
+      await write({ phone: uniquePhone(), name }, { text: "Hello" })
+      const { url } = (await dashboard.operate("POST", `${workspace}/portal-sessions`, {
+        role: "member",
+      })) as { url: string }
+      const { hash, pathname } = new URL(url)
+      await page.goto(`${dashboard.url}${pathname}${hash}`)
+      await page.getByRole("button", { name: "Open the workspace" }).click()
+      await page.getByRole("link", { name: "Chats", exact: true }).click()
+      const thread = await openThread(page, name)
+      await thread.getByText("Hello").waitFor()
+      await assertCount(thread.getByRole("button", { name: /^Delete/ }), 0)
+    }))
+
+  it("is no page of a workspace without conversations", () =>
+    onPage("/w/1/overview", async (page) => {
+      const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces", {
+        name: unique("Without"),
+      })) as { id: number }
+      await goTo(page, dashboard, `/w/${id}/overview`)
+      await awaitAnswers(page)
+      await assertCount(page.getByRole("link", { name: "Chats", exact: true }), 0)
+      await goTo(page, dashboard, `/w/${id}/chats`)
+      await page.getByText("Conversations are off").waitFor()
+    }))
+})
