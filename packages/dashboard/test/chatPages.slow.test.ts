@@ -148,6 +148,52 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       assert.closeTo(after?.y ?? 0, before?.y ?? -100, 24)
     }))
 
+  it("answers in a chat, shows what becomes of it, and keeps what is not sent yet", () =>
+    onPage("/w/1/chats", async (page) => {
+      const [name, other] = [unique("Asks"), unique("Other")]
+      const phone = uniquePhone()
+      const { chat } = await write({ phone, name }, { text: "Is my table ready?" })
+      await write({ phone: uniquePhone(), name: other }, { text: "Hello" })
+      const thread = await openThread(page, name)
+      await thread.getByText("Is my table ready?").waitFor()
+      await page.keyboard.press("r")
+      const text = unique("<b>It is</b>")
+      await page.keyboard.type(text)
+      await page.keyboard.press("Escape")
+      await openThread(page, other)
+      await openThread(page, name)
+      const field = thread.getByLabel(`Answer to ${name}`)
+      assert.strictEqual(await field.inputValue(), text)
+      await field.press("Shift+Enter")
+      await field.press("Enter")
+      const answer = thread.getByRole("listitem").filter({ hasText: text })
+      await answer.getByRole("link", { name: /: sent$/ }).waitFor()
+      assert.strictEqual(await field.inputValue(), "")
+      const { data } = (await dashboard.operate(
+        "GET",
+        `${workspace}/messages?to=${encodeURIComponent(phone)}`,
+      )) as { data: ReadonlyArray<{ id: number; to: object; text: string }> }
+      assert.deepStrictEqual(
+        data.map((message) => [message.to, message.text.trim()]),
+        [[{ chat_id: chat.id, phone }, text]],
+      )
+      const ticks = `/admin/v1/simulator/messages/${data[0]?.id}/ticks`
+      await dashboard.operate("POST", ticks, { status: "read" })
+      await answer.getByRole("link", { name: /: read$/ }).waitFor()
+    }))
+
+  it("shows an answer that cannot be sent, with the reason", () =>
+    onPage("/w/1/chats", async (page) => {
+      const name = unique("Unreachable")
+      await write({ phone: "+15550100000", name }, { text: "Hello" })
+      const thread = await openThread(page, name)
+      await thread.getByLabel(`Answer to ${name}`).fill("Come in")
+      await thread.getByRole("button", { name: "Send" }).click()
+      await thread.getByText("is not registered").waitFor()
+      await thread.getByRole("link", { name: /: failed$/ }).click()
+      await page.getByRole("heading", { level: 1, name: "Messages" }).waitFor()
+    }))
+
   it("erases a message, and a chat, after a question", () =>
     onPage("/w/1/chats", async (page) => {
       const name = unique("Gone")

@@ -1,67 +1,154 @@
-/** One entry of a chat: its text, or what it is in plain words, and what happened to it since. */
-import type { ReceivedMessage } from "@messaging-service/client"
+/** One entry of a chat: what it says, and what happened to it since. */
+import { Link } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import type { Message, ReceivedMessage } from "@messaging-service/client"
+import { statuses } from "../messages/MessageStatus.tsx"
+import { panelLabels } from "../messages/words.ts"
 import { Icon } from "../ui/Icon.tsx"
+import type { IconName } from "../ui/Icon.tsx"
 import { When } from "../ui/Time.tsx"
 import { getAuthor } from "./chats.ts"
-import { Content } from "./Content.tsx"
+import { Content, Plain } from "./Content.tsx"
 import type { Entry } from "./entries.ts"
+import { Text } from "./Text.tsx"
 import { threadLabels as labels } from "./words.ts"
 
 export interface BubbleActions {
+  /** Null while the service quotes nothing. */
+  readonly reply: ((entry: Entry) => void) | null
   /** Null for those who may not. */
   readonly remove: ((message: ReceivedMessage) => void) | null
 }
 
-export const Bubble = ({
+interface BubbleProps {
+  readonly entry: Entry
+  readonly isInGroup: boolean
+  readonly mode: "test" | undefined
+  readonly actions: BubbleActions
+}
+
+export const Bubble = (props: BubbleProps) => {
+  const { message, received } = props.entry
+  if (received !== null) return <Received {...props} received={received} />
+  return message === null ? null : <Sent {...props} message={message} />
+}
+
+/** What was said, on the side of who said it, and what can be done with it. */
+const Said = ({
   actions,
-  entry: { received },
-  isInGroup,
+  author,
+  children,
+  id,
+  isOwn,
 }: {
-  entry: Entry
-  isInGroup: boolean
-  actions: BubbleActions
-}) => {
-  const author = received.from_me ? labels.atPhone : getAuthor(received)
-  return (
-    <li
-      id={`received-${received.id}`}
-      tabIndex={-1}
-      className={`group flex max-w-full items-end gap-1 outline-offset-4 ${received.from_me ? "flex-row-reverse" : ""}`}
+  id: string
+  author: string
+  isOwn: boolean
+  children: ReactNode
+  actions: ReactNode
+}) => (
+  <li
+    id={id}
+    tabIndex={-1}
+    className={`group flex max-w-full items-end gap-1 outline-offset-4 ${isOwn ? "flex-row-reverse" : ""}`}
+  >
+    <div
+      className={`flex max-w-[min(34rem,82%)] min-w-0 flex-col gap-1 overflow-hidden rounded-xl px-3 py-2 ${isOwn ? "rounded-br-[3px] bg-accent-wash" : "rounded-bl-[3px] bg-sunken"}`}
     >
-      <div
-        className={`flex max-w-[min(34rem,82%)] min-w-0 flex-col gap-1 overflow-hidden rounded-xl px-3 py-2 ${received.from_me ? "rounded-br-[3px] bg-accent-wash" : "rounded-bl-[3px] bg-sunken"}`}
-      >
-        {(isInGroup || received.from_me) && (
-          <p className="truncate text-xs font-semibold text-accent">
-            <bdi>{author}</bdi>
-          </p>
-        )}
-        {received.reply_to !== null && <Quote quote={received.reply_to} />}
-        <Content message={received} />
-        <Reactions reactions={received.reactions} />
-        <p className="flex items-center justify-end gap-1.5 text-2xs text-soft">
-          {received.edited_at !== null && received.revoked_at === null && labels.edited}
-          <When at={received.sent_at} how="clock" />
+      {children}
+    </div>
+    <div
+      role="group"
+      aria-label={labels.actions(author)}
+      className="flex shrink-0 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100 max-sm:flex-col"
+    >
+      {actions}
+    </div>
+  </li>
+)
+
+const Action = ({ act, icon, name }: { icon: IconName; name: string; act: () => void }) => (
+  <button
+    type="button"
+    title={name}
+    aria-label={name}
+    onClick={act}
+    className="grid size-7 cursor-pointer place-items-center rounded-md text-faint hover:bg-sunken hover:text-ink"
+  >
+    <Icon name={icon} />
+  </button>
+)
+
+const Received = ({
+  actions: { remove, reply },
+  entry,
+  isInGroup,
+  received,
+}: BubbleProps & { received: ReceivedMessage }) => {
+  const author = received.from_me ? labels.atPhone : getAuthor(received)
+  const isRevoked = received.revoked_at !== null
+  return (
+    <Said
+      id={entry.key}
+      author={author}
+      isOwn={received.from_me}
+      actions={
+        <>
+          {reply !== null && !isRevoked && (
+            <Action icon="reply" name={labels.reply} act={() => reply(entry)} />
+          )}
+          {remove !== null && (
+            <Action icon="trash" name={labels.remove} act={() => remove(received)} />
+          )}
+        </>
+      }
+    >
+      {(isInGroup || received.from_me) && (
+        <p className="truncate text-xs font-semibold text-accent">
+          <bdi>{author}</bdi>
         </p>
-      </div>
-      <div
-        role="group"
-        aria-label={labels.actions(author)}
-        className="flex shrink-0 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100"
-      >
-        {actions.remove !== null && (
-          <button
-            type="button"
-            title={labels.remove}
-            aria-label={labels.remove}
-            onClick={() => actions.remove?.(received)}
-            className="grid size-7 cursor-pointer place-items-center rounded-md text-faint hover:bg-sunken hover:text-ink"
-          >
-            <Icon name="trash" />
-          </button>
-        )}
-      </div>
-    </li>
+      )}
+      {received.reply_to !== null && <Quote quote={received.reply_to} />}
+      <Content message={received} />
+      <Reactions reactions={received.reactions} />
+      <p className="flex items-center justify-end gap-1.5 text-2xs text-soft">
+        {received.edited_at !== null && !isRevoked && labels.edited}
+        <When at={received.sent_at} how="clock" />
+      </p>
+    </Said>
+  )
+}
+
+const Sent = ({ actions: { reply }, entry, message, mode }: BubbleProps & { message: Message }) => {
+  const { created_at, error, id, media, sent_at: sentAt, status, text } = message
+  const { icon, ink } = statuses[status]
+  return (
+    <Said
+      id={entry.key}
+      author={labels.you}
+      isOwn
+      actions={
+        reply !== null &&
+        sentAt !== null && <Action icon="reply" name={labels.reply} act={() => reply(entry)} />
+      }
+    >
+      {media && <Plain icon="file">{media.file_name ?? panelLabels.carries(media)}</Plain>}
+      {text !== "" && <Text text={text} />}
+      {error && <p className="text-xs break-words text-red">{error.message}</p>}
+      <p className="flex items-center justify-end gap-1.5 text-2xs text-soft">
+        <Link
+          to="/w/$workspaceId/messages"
+          from="/w/$workspaceId/chats"
+          search={{ open: id, ...(mode === undefined ? {} : { mode }) }}
+          aria-label={labels.openMessage(id, status)}
+          className={`flex items-center gap-1 font-medium hover:underline ${ink}`}
+        >
+          <Icon name={icon} />
+          {status}
+        </Link>
+        <When at={sentAt ?? created_at} how="clock" />
+      </p>
+    </Said>
   )
 }
 

@@ -26,7 +26,7 @@ export const Content = ({ message }: { message: ReceivedMessage }) => {
 }
 
 /** In place of a text. */
-const Plain = ({ children, icon }: { icon: IconName; children: ReactNode }) => (
+export const Plain = ({ children, icon }: { icon: IconName; children: ReactNode }) => (
   <p className="flex items-start gap-1.5 text-soft">
     <span className="grid h-5 place-items-center">
       <Icon name={icon} />

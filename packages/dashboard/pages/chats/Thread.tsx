@@ -11,6 +11,7 @@ import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Loading, QueryFailure } from "../ui/parts.tsx"
 import { formatDay } from "../ui/Time.tsx"
+import { AnswerBox } from "./AnswerBox.tsx"
 import { Bubble } from "./Bubble.tsx"
 import type { BubbleActions } from "./Bubble.tsx"
 import { getAddress, getChatName } from "./chats.ts"
@@ -67,7 +68,7 @@ export const Thread = ({ chatId, known, mode, open, workspaceId }: ThreadProps) 
           chatId={chatId}
           mode={mode}
           name={name}
-          actions={{ remove: mayDelete ? setRemoving : null }}
+          actions={{ reply: null, remove: mayDelete ? setRemoving : null }}
         />
       )}
       {removing !== null && (
@@ -179,59 +180,72 @@ const Entries = ({
   name: string
   actions: BubbleActions
 }) => {
-  const { again, entries, error, hasEarlier, isLoadingEarlier, loadEarlier } = useEntries(
-    workspaceId,
-    chatId,
-    mode,
-  )
+  const { again, entries, error, ...earlier } = useEntries(workspaceId, chatId, chat, mode)
   const list = useRef<HTMLUListElement>(null)
-  const { hasNews, noteScroll, toEnd } = useScroll(list, entries, chat !== undefined)
+  const { follow, hasNews, noteScroll, toEnd } = useScroll(list, entries, chat !== undefined)
   return (
-    <div className="relative flex min-h-0 grow flex-col">
-      {error && (
-        <div className="p-4">
-          <QueryFailure error={error} again={again} />
-        </div>
-      )}
-      {entries === undefined && !error && <Loading rows={6} />}
-      {entries !== undefined && (
-        <Boundary of={entries}>
-          <ul
-            ref={list}
-            onScroll={noteScroll}
-            // The keyboard must be able to scroll it.
-            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-            tabIndex={0}
-            aria-label={labels.list(name)}
-            className="flex grow flex-col gap-2 overflow-y-auto px-4 py-3 [overflow-anchor:none] focus-visible:-outline-offset-2"
-          >
-            <li className="mt-auto self-center text-xs text-soft">
-              {hasEarlier ? (
-                <Button busy={isLoadingEarlier} onClick={loadEarlier}>
-                  {labels.earlier}
-                </Button>
-              ) : entries.length === 0 ? (
-                labels.empty
-              ) : (
-                labels.begin
-              )}
-            </li>
-            <Days entries={entries} chat={chat} actions={actions} />
-          </ul>
-          {hasNews && (
-            <Button
-              variant="primary"
-              onClick={toEnd}
-              className="absolute bottom-3 self-center shadow-over"
+    <>
+      <div className="relative flex min-h-0 grow flex-col">
+        {error && (
+          <div className="p-4">
+            <QueryFailure error={error} again={again} />
+          </div>
+        )}
+        {entries === undefined && !error && <Loading rows={6} />}
+        {entries !== undefined && (
+          <Boundary of={entries}>
+            <ul
+              ref={list}
+              onScroll={noteScroll}
+              // The keyboard must be able to scroll it.
+              // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+              tabIndex={0}
+              aria-label={labels.list(name)}
+              className="relative flex grow flex-col gap-2 overflow-y-auto px-4 py-3 [overflow-anchor:none] focus-visible:-outline-offset-2"
             >
-              {labels.newest}
-            </Button>
-          )}
-        </Boundary>
+              <Begin isEmpty={entries.length === 0} {...earlier} />
+              <Days entries={entries} chat={chat} mode={mode} actions={actions} />
+            </ul>
+          </Boundary>
+        )}
+        {hasNews && (
+          <Button
+            variant="primary"
+            onClick={toEnd}
+            className="absolute bottom-3 self-center shadow-over"
+          >
+            {labels.newest}
+          </Button>
+        )}
+      </div>
+      {chat !== undefined && (
+        <AnswerBox workspaceId={workspaceId} chat={chat} name={name} mode={mode} sent={follow} />
       )}
-    </div>
+    </>
   )
 }
+
+/** Above the first entry: the way to what came before it. */
+const Begin = ({
+  hasEarlier,
+  isEmpty,
+  isLoadingEarlier,
+  loadEarlier,
+}: Pick<ReturnType<typeof useEntries>, "hasEarlier" | "isLoadingEarlier" | "loadEarlier"> & {
+  isEmpty: boolean
+}) => (
+  <li className="mt-auto self-center text-xs text-soft">
+    {hasEarlier ? (
+      <Button busy={isLoadingEarlier} onClick={loadEarlier}>
+        {labels.earlier}
+      </Button>
+    ) : isEmpty ? (
+      labels.empty
+    ) : (
+      labels.begin
+    )}
+  </li>
+)
 
 /** Pixels from the end within which a reader counts as reading the newest. */
 const endPixels = 80
@@ -266,9 +280,9 @@ const useScroll = (
     if (element === null || !isReady) return
     const { height, isAtEnd, newest: seen } = last.current
     if (seen === "") {
-      const unread = element.querySelector("[data-unread]")
-      if (unread === null) element.scrollTop = element.scrollHeight
-      else unread.scrollIntoView({ block: "start" })
+      const unread = element.querySelector<HTMLElement>("[data-unread]")
+      // Not into view: that would move the page as well.
+      element.scrollTop = unread === null ? element.scrollHeight : unread.offsetTop
     } else if (isAtEnd) {
       element.scrollTop = element.scrollHeight
     } else if (newest === seen) {
@@ -279,7 +293,12 @@ const useScroll = (
     last.current = { ...last.current, newest }
     noteScroll()
   })
-  return { hasNews, noteScroll, toEnd }
+  /** What comes next is shown, wherever the reader is. */
+  const follow = () => {
+    last.current = { ...last.current, isAtEnd: true }
+    toEnd()
+  }
+  return { follow, hasNews, noteScroll, toEnd }
 }
 
 /** The entries with a line before each day, and one before the first that is unread. */
@@ -287,9 +306,11 @@ const Days = ({
   actions,
   chat,
   entries,
+  mode,
 }: {
   entries: ReadonlyArray<Entry>
   chat: Chat | undefined
+  mode: "test" | undefined
   actions: BubbleActions
 }) => {
   const now = useServiceTime()
@@ -312,7 +333,7 @@ const Days = ({
             {labels.unreadBelow}
           </li>
         )}
-        <Bubble entry={entry} isInGroup={chat?.type === "group"} actions={actions} />
+        <Bubble entry={entry} isInGroup={chat?.type === "group"} mode={mode} actions={actions} />
       </Fragment>
     )
   })
@@ -323,5 +344,7 @@ const useFirstUnread = (entries: ReadonlyArray<Entry>, chat: Chat | undefined) =
   const [readUpTo, setReadUpTo] = useState<number | null | undefined>(undefined)
   if (readUpTo === undefined && chat !== undefined) setReadUpTo(chat.read_up_to)
   if (readUpTo === undefined) return undefined
-  return entries.find(({ received }) => !received.from_me && received.id > (readUpTo ?? 0))?.key
+  return entries.find(
+    ({ received }) => received !== null && !received.from_me && received.id > (readUpTo ?? 0),
+  )?.key
 }

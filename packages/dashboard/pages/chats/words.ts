@@ -42,7 +42,9 @@ export const threadLabels = {
   today: "Today",
   merged: "This person’s messages continue in another chat.",
   toMerged: "Open it",
+  you: "your workspace",
   atPhone: "Written on the phone",
+  openMessage: (id: number, status: string) => `Message ${id}: ${status}`,
   edited: "edited",
   quoted: "Quoted message",
   goToQuoted: "Go to the quoted message",
@@ -62,6 +64,12 @@ export const threadLabels = {
   removeChatAbout:
     "All that was received in it is erased: texts, names, files, and what webhooks were told of them. It stays on the phones. Messages that you sent stay under Messages.",
   keep: "Keep it",
+}
+
+export const answerLabels = {
+  answerTo: (name: string) => `Answer to ${name}`,
+  placeholder: "Write an answer",
+  send: "Send",
 }
 
 /** What has no text, in plain words. */
