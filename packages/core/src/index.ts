@@ -177,6 +177,7 @@ export { isFetchedOnArrival, isRecent, newFileState } from "./model/ReceivedFile
 export { receivedFileStates } from "./model/ReceivedFile.ts"
 export type { ReceivedFileState, StoredReceivedFile } from "./model/ReceivedFile.ts"
 export { makeNewReceived } from "./service/ReceivedFiles.ts"
+export { makeMediaFetcher } from "./worker/MediaFetcher.ts"
 export type { ClaimedFile, FileSettlement, ReceivedFileStore } from "./store/ReceivedFileStore.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"

@@ -22,6 +22,8 @@ import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import { HttpsProxyAgent } from "https-proxy-agent"
 import { SocksProxyAgent } from "socks-proxy-agent"
+import { toFileAccess } from "./files.ts"
+import type { FileAccess } from "./files.ts"
 import { committing, makeArrivals, makeTurns } from "./received.ts"
 import type { IsReceived } from "./received.ts"
 import { changesNames, showRefusedDevices } from "./recipients.ts"
@@ -181,6 +183,8 @@ export type ConnectionEvent =
 
 export interface Connection {
   readonly socket: WASocket
+  /** The way to files that people send. */
+  readonly files: FileAccess
   readonly credentials: AuthenticationCreds
   readonly events: Queue.Dequeue<ConnectionEvent>
   /** Reports a change that this service made to the credentials. */
@@ -297,7 +301,15 @@ const makeSocket = (
 export const isLibrarys = isFrom(["baileys", "libsignal", "ws"], import.meta.url)
 
 /** Where the library begins work. */
-const starts = ["end", "query", "relayMessage", "requestPairingCode", "waUploadToServer"] as const
+const starts = [
+  "end",
+  "query",
+  "refreshMediaConn",
+  "relayMessage",
+  "requestPairingCode",
+  "updateMediaMessage",
+  "waUploadToServer",
+] as const
 
 /** A guarded socket. */
 const openSocket = (guarded: RunGuarded, make: () => WASocket): WASocket => {
@@ -453,8 +465,10 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
       Deferred.doneUnsafe(over, Effect.void)
     },
   })
+  const { proxy } = options
   return {
     socket,
+    files: toFileAccess(socket, settings.url, waysOut(settings, proxy).fetchAgent, proxy),
     credentials: auth.creds,
     events,
     credentialsChanged: () => report({ _tag: "CredentialsChanged" }),

@@ -3,6 +3,7 @@
  * acknowledges its stanza. Without an answer it is sent again under the same id; recipients see one copy.
  */
 import {
+  FileUnavailable,
   PhoneDirectory,
   SessionVault,
   WhatsAppTransport,
@@ -10,6 +11,7 @@ import {
   sleepInRealTime,
 } from "@messaging-service/core"
 import type {
+  FileRequest,
   NumberId,
   OutgoingMessage,
   Phone,
@@ -20,10 +22,11 @@ import type {
   Target,
 } from "@messaging-service/core"
 import type { proto } from "baileys"
-import { Clock, Context, Data, Deferred, Effect, Layer } from "effect"
+import { Clock, Context, Data, Deferred, Effect, Layer, Stream } from "effect"
 import { askPhones, canonicalAddresses } from "./recipients.ts"
 import { sentType } from "./authState.ts"
 import { makeMedia, messageFromText, textContent, textOfMessage } from "./content.ts"
+import { fetchFile, toUnavailable } from "./files.ts"
 import {
   afterNack,
   afterQuestion,
@@ -267,6 +270,21 @@ const checkOver = (
     unknown,
   )
 
+const later = new FileUnavailable({ reason: "later" })
+
+/** The bytes of a file, as long as the connection is open. */
+const fileOver = (sessions: Services["sessions"], file: FileRequest) =>
+  overSession(sessions, file.numberId, ({ connection }) =>
+    Effect.succeed({
+      bytes: Stream.fromAsyncIterable(fetchFile(connection.files, file), toUnavailable).pipe(
+        Stream.interruptWhen(Effect.andThen(Deferred.await(connection.over), Effect.fail(later))),
+      ),
+    }),
+  ).pipe(
+    Effect.map((found) => ("bytes" in found ? found.bytes : Stream.fail(later))),
+    Stream.unwrap,
+  )
+
 export const layerTransport: Layer.Layer<
   WhatsAppTransport | PhoneDirectory,
   never,
@@ -296,6 +314,7 @@ export const layerTransport: Layer.Layer<
       dropsCopies: true,
       send,
       markRead,
+      fetchFile: (file) => fileOver(sessions, file),
       // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,
       connections: sessions.reports,

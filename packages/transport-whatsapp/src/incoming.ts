@@ -18,7 +18,9 @@ import {
   normalizeMessageContent,
   toNumber,
 } from "baileys"
-import type { BinaryNode, proto } from "baileys"
+import type { BinaryNode, proto, WAMessageKey } from "baileys"
+import { toFileSource } from "./files.ts"
+import type { SealKind } from "./files.ts"
 import { addressIn } from "./readMarks.ts"
 import { toDigits } from "./recipients.ts"
 
@@ -121,7 +123,10 @@ export const toAddressed = (
 
 // Content
 
-type Described = Pick<Incoming, "kind" | "text" | "content" | "file">
+interface Described extends Pick<Incoming, "kind" | "text" | "content" | "file"> {
+  /** The message's part that leads to the file. */
+  readonly sealed?: { readonly kind: SealKind; readonly part: FilePart }
+}
 
 const described = (
   kind: ReceivedKind,
@@ -131,6 +136,9 @@ const described = (
 ): Described => ({ kind, text: text ?? "", content, file })
 
 interface FilePart {
+  readonly mediaKey?: Uint8Array | null
+  readonly directPath?: string | null
+  readonly fileEncSha256?: Uint8Array | null
   readonly mimetype?: string | null
   readonly fileLength?: Parameters<typeof toNumber>[0]
   readonly fileName?: string | null
@@ -156,15 +164,25 @@ const toFile = (part: FilePart): ReceivedFile => ({
       : Buffer.from(part.fileSha256).toString("hex"),
 })
 
+const withFile = (
+  kind: ReceivedKind,
+  text: string | null | undefined,
+  seal: SealKind,
+  part: FilePart,
+): Described => ({
+  ...described(kind, text, null, toFile(part)),
+  sealed: { kind: seal, part },
+})
+
 const describeFile = (message: proto.IMessage): Described | null => {
   const { audioMessage: audio, documentMessage: document, imageMessage: image } = message
   const video = message.videoMessage ?? message.ptvMessage
   const sticker = message.stickerMessage
-  if (image) return described("image", image.caption, null, toFile(image))
-  if (video) return described("video", video.caption, null, toFile(video))
-  if (audio) return described(audio.ptt === true ? "voice" : "audio", "", null, toFile(audio))
-  if (document) return described("document", document.caption, null, toFile(document))
-  return sticker ? described("sticker", "", null, toFile(sticker)) : null
+  if (image) return withFile("image", image.caption, "image", image)
+  if (video) return withFile("video", video.caption, "video", video)
+  if (audio) return withFile(audio.ptt === true ? "voice" : "audio", "", "audio", audio)
+  if (document) return withFile("document", document.caption, "document", document)
+  return sticker ? withFile("sticker", "", "sticker", sticker) : null
 }
 
 /** Phones on a card: what WhatsApp knows a phone by, else as it is written there. */
@@ -280,6 +298,18 @@ const quoteIn = (message: proto.IMessage): Incoming["quote"] => {
   return { remoteId: stanzaId || null, text: (quoted && describe(quoted)?.text) ?? "" }
 }
 
+/** The message's key, by which the phone finds it. */
+const toKey = (
+  { attrs }: BinaryNode,
+  { fromMe, remoteId }: Addressed,
+  destination: string | null | undefined,
+): WAMessageKey => ({
+  remoteJid: (fromMe ? (destination ?? attrs["recipient"]) : undefined) ?? attrs["from"] ?? null,
+  fromMe,
+  id: remoteId,
+  participant: attrs["participant"] ?? null,
+})
+
 /** The record of a stanza's opened content; null for what is not stored as a message. */
 export const toIncoming = (
   stanza: BinaryNode,
@@ -291,8 +321,15 @@ export const toIncoming = (
   const addressed = toAddressed(stanza, own, sent?.destinationJid ?? undefined)
   const content = addressed && describe(message)
   if (!addressed || !content) return null
-  const quote = quoteIn(message)
-  const address = addressed.fromMe ? null : addressIn(stanza)
-  const sentAt = (Number(stanza.attrs["t"]) || 0) * 1000
-  return { ...addressed, address, ...content, quote, sentAt }
+  const { sealed, ...shown } = content
+  const key = toKey(stanza, addressed, sent?.destinationJid)
+  const fileSource = sealed ? toFileSource(sealed.kind, sealed.part, key) : null
+  return {
+    ...addressed,
+    address: addressed.fromMe ? null : addressIn(stanza),
+    ...shown,
+    ...(fileSource === null ? {} : { fileSource }),
+    quote: quoteIn(message),
+    sentAt: (Number(stanza.attrs["t"]) || 0) * 1000,
+  }
 }

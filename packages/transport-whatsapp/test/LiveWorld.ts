@@ -18,6 +18,7 @@ import {
   WakeUp,
 } from "@messaging-service/core"
 import type {
+  ConversationSettings,
   LinkingEvent,
   LinkingRequest,
   NumberId,
@@ -118,7 +119,7 @@ export const layerStoresOn = (
   SessionVault.layer.pipe(
     Layer.provide(WakeUp.layerLocal),
     Layer.merge(live.layerProxies),
-    Layer.provide(layerStoredSecrets),
+    Layer.provideMerge(layerStoredSecrets),
     Layer.provideMerge(layerTroubled),
     Layer.provideMerge(Layer.merge(store, ownership)),
     Layer.provide(SecretsKey.layerRandom),
@@ -282,7 +283,11 @@ const getScope = ({ id }: LinkedNumber) =>
   )
 
 /** Turns conversations on for the number's workspace. */
-export const withConversations = (number: LinkedNumber, groups = false) =>
+export const withConversations = (
+  number: LinkedNumber,
+  groups = false,
+  settings: Partial<ConversationSettings> = {},
+) =>
   Effect.gen(function* () {
     const { chats } = yield* Store
     const { workspaceId } = yield* getScope(number)
@@ -294,6 +299,7 @@ export const withConversations = (number: LinkedNumber, groups = false) =>
       maxStorageBytes: 1,
       holdNewChats: false,
       since: 0,
+      ...settings,
     })
     return number
   }).pipe(Effect.orDie)
