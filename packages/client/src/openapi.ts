@@ -1984,6 +1984,8 @@ export interface components {
         readonly ReminderPreview: ReminderPreview;
         readonly ReminderRecipient: ReminderRecipient;
         readonly ReminderRun: ReminderRun;
+        /** @description Exactly one of the keys. */
+        readonly ReplyTo: ReplyTo;
         readonly ResumeCampaign: ResumeCampaign;
         readonly RevokedKey: RevokedKey;
         readonly RevokedPortalSession: RevokedPortalSession;
@@ -6666,7 +6668,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "received_message_not_found" | "chat_not_found" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "conversations_not_enabled" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "received_message_not_found" | "chat_not_found" | "reply_not_possible" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "campaign_not_found" | "row_not_found" | "campaign_limit_reached" | "campaign_not_started" | "campaign_started" | "campaign_has_rows" | "campaign_ended" | "upload_in_progress" | "invalid_template" | "too_many_rows" | "no_rows" | "column_not_found" | "invalid_csv" | "from_row_required" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "conversations_not_enabled" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Figures {
     /**
      * Format: date-time
@@ -7082,6 +7084,12 @@ export interface Message {
         readonly code: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
         readonly message: string;
     } | null;
+    /** @description The message that it quotes, as the command named it; absent without one. */
+    readonly reply_to?: {
+        readonly received_message_id: number;
+    } | {
+        readonly message_id: number;
+    };
 }
 export type MessageRecipient = {
     /** @description The chat that the command named. */
@@ -7715,6 +7723,13 @@ export interface ReminderRun {
     /** @description Why the run was refused: a code of the error catalogue. */
     readonly code: string | null;
 }
+/** @description Exactly one of the keys. */
+export interface ReplyTo {
+    /** @description Id of a received message. */
+    readonly received_message_id?: number;
+    /** @description Id of a message that was sent. */
+    readonly message_id?: number;
+}
 export interface ResumeCampaign {
     /** @description After a restore: the first row that had not left. */
     readonly from_row?: number | null;
@@ -7824,6 +7839,8 @@ export interface SendMessage {
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly expires_at?: string | null;
+    /** @description The message of the same chat that it quotes. Unknown while conversations are off. */
+    readonly reply_to?: components["schemas"]["ReplyTo"] | null;
 }
 /** @description Exactly one of the keys. */
 export interface SendRecipient {
@@ -7881,6 +7898,8 @@ export interface SendWorkspaceMessage {
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly expires_at?: string | null;
+    /** @description The message of the same chat that it quotes. Unknown while conversations are off. */
+    readonly reply_to?: components["schemas"]["ReplyTo"] | null;
     /** @description What you call it, such as the id of an order. No recipient, key or webhook sees it. */
     readonly reference?: string | null;
 }
@@ -7920,6 +7939,8 @@ export interface Sent {
         /** @description The link of a stored file. */
         readonly url: string | null;
     } | null;
+    /** @description The text of the message that it quotes; absent without one. */
+    readonly quote?: string;
     /**
      * Format: date-time
      * @description UTC, whole seconds.
@@ -8249,6 +8270,12 @@ export interface WorkspaceMessage {
         readonly code: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
         readonly message: string;
     } | null;
+    /** @description The message that it quotes, as the command named it; absent without one. */
+    readonly reply_to?: {
+        readonly received_message_id: number;
+    } | {
+        readonly message_id: number;
+    };
     /** @description What the sender calls it; null without one. Webhooks do not show it. */
     readonly reference: string | null;
     /** @description The id under which it leaves; null before it is drawn. */

@@ -65,6 +65,8 @@ export interface WebhookMessage {
   readonly sent_at: string | null
   /** Why it failed; null unless `status` is `failed`. */
   readonly error: { readonly code: string; readonly message: string } | null
+  /** The message that it quotes; absent without one. */
+  readonly reply_to?: { readonly received_message_id: number } | { readonly message_id: number }
 }
 
 interface Envelope {

@@ -346,6 +346,7 @@ export type { TransactionClient } from "./store/SystemStore.ts"
 
 export {
   hasExpired,
+  hasLeft,
   messageStatuses,
   movedByTick,
   refundedStates,
@@ -370,6 +371,7 @@ export { connectedShown } from "./model/accept.ts"
 export { everyMessage } from "./store/MessageStore.ts"
 export type { AwaitedTick, MessageStore } from "./store/MessageStore.ts"
 export { SentTexts } from "./service/Messages.ts"
+export type { SentText } from "./service/Messages.ts"
 export type {
   Acceptance,
   AcceptanceFacts,
@@ -641,7 +643,8 @@ export type {
   RequestedRecipient,
 } from "./model/Recipient.ts"
 export type { SendRecipient, Target } from "./model/Recipient.ts"
-export type { AnsweredChat, ReplyTo } from "./model/Answer.ts"
+export type { AnsweredChat, Quote, QuotedMessage } from "./model/Answer.ts"
+export type { ReplyTo } from "./model/Message.ts"
 export { ContactBody, Contacts } from "./service/Contacts.ts"
 export type { CreateContact } from "./service/Contacts.ts"
 

@@ -112,6 +112,7 @@ const arrive = (
         to: shownRecipient(message.to),
         text: message.text,
         media: message.media === null ? null : publicMedia(message.media),
+        ...(message.quote && { quote: message.quote.text }),
         at: yield* Clock.currentTimeMillis,
       },
       breaks ? { ...behaviour, send: "succeed" } : null,

@@ -77,6 +77,10 @@ const SentJson = Schema.Struct({
       url: described(Schema.NullOr(Schema.String), "The link of a stored file."),
     }),
   ),
+  quote: described(
+    Schema.optionalKey(Schema.String),
+    "The text of the message that it quotes; absent without one.",
+  ),
   at: Time,
 }).annotate({ identifier: "Sent" })
 

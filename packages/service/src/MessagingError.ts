@@ -78,6 +78,7 @@ export type ErrorCode =
   | "conversations_not_enabled"
   | "received_message_not_found"
   | "chat_not_found"
+  | "reply_not_possible"
   | "storage_full"
   | "number_not_connected"
   | "number_check_not_found"

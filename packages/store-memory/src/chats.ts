@@ -7,6 +7,7 @@ import {
   isKept,
   isRecent,
   mergedPerson,
+  hasLeft,
   newFileState,
   numberAsPerson,
   pausedUntil,
@@ -24,12 +25,16 @@ import type {
   ChatStore,
   Incoming,
   NewReceived,
+  NumberId,
   Person,
+  Quote,
+  QuotedMessage,
   ReceivedErasure,
   ReceivedFileState,
   ReceivedMessage,
   ReceivedMessageId,
   ReceivedOutcome,
+  ReplyTo,
   TransportId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -179,7 +184,7 @@ const toReceived = ({ author, chat, lane, message }: ReceivedRow): ReceivedMessa
 }
 
 /** What it quotes, where that is known here. */
-const replyTo = (
+const findReplyTo = (
   tables: Tables,
   lane: Lane,
   chat: ChatRow,
@@ -260,7 +265,7 @@ const store = (
     text,
     content,
     file: file && state && { ...file, state },
-    replyTo: replyTo(tables, lane, chat, quote),
+    replyTo: findReplyTo(tables, lane, chat, quote),
     sentAt,
     receivedAt: now,
     editedAt: null,
@@ -367,9 +372,50 @@ export const answeredChats = (
   )
 }
 
+/** What the query quotes; null where that is not stored. */
+export const quotedMessage = (
+  tables: Tables,
+  { mode, replyTo, workspaceId }: AcceptanceQuery,
+): QuotedMessage | null => {
+  if (replyTo === null) return null
+  const scope = { workspaceId, mode, restriction: null }
+  if ("receivedMessageId" in replyTo) {
+    const row = findReceived(tables, scope, replyTo.receivedMessageId)
+    return (
+      row && {
+        numberId: row.lane.number.id,
+        isThere: row.message.revokedAt === null,
+        chat: toAnswered(row.chat),
+        to: null,
+      }
+    )
+  }
+  const row = tables.messages.get(replyTo.messageId)
+  if (row === undefined || !isIn(scope, row.lane, row.message.mode)) return null
+  const { from, to } = row.message
+  const chat = to.kind === "chat" ? chatIn(tables, scope, to.chatId) : null
+  return { numberId: from.id, isThere: hasLeft(row.message), chat: chat && toAnswered(chat), to }
+}
+
+const findQuote = (tables: Tables, numberId: NumberId, replyTo: ReplyTo): Quote | null => {
+  if ("receivedMessageId" in replyTo) {
+    const row = tables.received.get(replyTo.receivedMessageId)
+    if (row === undefined || row.lane.number.id !== numberId || !isReadable(row)) return null
+    const { fromMe, revokedAt, sentAt, text } = row.message
+    const author = fromMe ? null : (row.author?.known ?? unknownPerson)
+    return revokedAt === null
+      ? { remoteId: row.remoteId, isSent: false, author, text, sentAt }
+      : null
+  }
+  const message = tables.messages.get(replyTo.messageId)?.message
+  if (message === undefined || message.from.id !== numberId || !hasLeft(message)) return null
+  const { sentAt, text, transportId } = message
+  return { remoteId: transportId, isSent: true, author: null, text, sentAt: sentAt ?? 0 }
+}
+
 type ReadSteps = Pick<
   Steps<ChatStore>,
-  "listReceived" | "receivedAfter" | "getReceived" | "listChats" | "getChat"
+  "listReceived" | "receivedAfter" | "getReceived" | "listChats" | "getChat" | "quote"
 >
 
 const readSteps = (tables: Tables): ReadSteps => ({
@@ -427,6 +473,8 @@ const readSteps = (tables: Tables): ReadSteps => ({
     const { items, next } = getPage(rows, limit)
     return { items: items.map(({ row }) => toChat(row)), next }
   },
+
+  quote: (numberId, replyTo) => findQuote(tables, numberId, replyTo),
 
   getChat: (scope, id) => {
     const row = chatIn(tables, scope, id)

@@ -52,7 +52,7 @@ import {
   quotaFacts,
   tell,
 } from "./lanes.ts"
-import { answeredChats } from "./chats.ts"
+import { answeredChats, quotedMessage } from "./chats.ts"
 import { storedFile } from "./media.ts"
 import { announce, eventAt } from "./serviceStores.ts"
 import {
@@ -134,6 +134,7 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
     contactIdByPhone,
     contacts,
     chats,
+    quoted: quotedMessage(tables, query),
     media:
       query.mediaId === null
         ? null

@@ -938,6 +938,11 @@ begin atomic
     and c.removed_at is null;
 end;
 
+-- Whether it reached the remote.
+create function has_left(m messages) returns boolean
+language sql immutable parallel safe
+return m.state in ('sent', 'delivered', 'read');
+
 -- A chat as acceptance decides on it (core's AnsweredChat); no row for one that is to be erased.
 create function answered_chat(c chats)
 returns table (number_id bigint, chat json)

@@ -1277,6 +1277,8 @@ create table simulated_sent (
   text text not null,
   media jsonb,
   at timestamptz not null,
+  -- The text of what it quotes.
+  quote text,
   -- A recipient shows one copy for one transport id.
   unique (number_id, transport_id)
 );

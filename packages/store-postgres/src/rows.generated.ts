@@ -1147,6 +1147,14 @@ export const sqlTypes = {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]" },
     columns: { id: "bigint", number_id: "bigint", type: "text", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", activity: "bigint", last_received_at: "timestamptz?", last_sent_at: "timestamptz?", unread: "bigint", read_up_to: "bigint?", merged_into: "bigint?" },
   },
+  "received.quotedReceived": {
+    params: { id: "bigint", numberId: "bigint" },
+    columns: { remote_id: "text", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", text: "text", sent_at: "timestamptz" },
+  },
+  "received.quotedSent": {
+    params: { id: "bigint", numberId: "bigint" },
+    columns: { transport_id: "text", text: "text", sent_at: "timestamptz?" },
+  },
   "reminder.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
@@ -1404,16 +1412,16 @@ export const sqlTypes = {
     columns: {},
   },
   "simulated.receive": {
-    params: { numberId: "bigint", send: "text", errorMessage: "text", latencyMillis: "bigint", groups: "text[]", follows: "boolean", transportId: "text", recipient: "text", text: "text", media: "jsonb", at: "timestamptz" },
+    params: { numberId: "bigint", send: "text", errorMessage: "text", latencyMillis: "bigint", groups: "text[]", follows: "boolean", transportId: "text", recipient: "text", text: "text", media: "jsonb", at: "timestamptz", quote: "text" },
     columns: { id: "bigint" },
   },
   "simulated.sent": {
     params: { workspaceId: "bigint", recipient: "text", before: "bigint", limit: "bigint" },
-    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz", quote: "text?" },
   },
   "simulated.sentOfNumber": {
     params: { numberId: "bigint", workspaceId: "bigint", recipient: "text", before: "bigint", limit: "bigint" },
-    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz", quote: "text?" },
   },
   "subscription.find": {
     params: { name: "text" },

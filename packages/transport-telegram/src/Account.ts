@@ -109,6 +109,8 @@ interface SentMessages {
   /** Removes and returns the messages that the person has read. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
   readonly includes: (peerId: number, messageId: number) => Promise<boolean>
+  /** Telegram's id of a message that is unread; else null. */
+  readonly findMessageId: (peerId: number, transportId: TransportId) => Promise<number | null>
 }
 
 /** Tells the library how the account's own messages change its box. */
@@ -194,6 +196,11 @@ export const makeSentMessages = (
           unread.filter(([id]) => id > messageId),
         )
         return found.map(([, transportId]) => transportId)
+      }),
+    findMessageId: (peerId, transportId) =>
+      sequentially(async () => {
+        const found = (await getUnread(peerId)).find(([, id]) => id === transportId)
+        return found?.[0] ?? null
       }),
     includes: (peerId, messageId) =>
       sequentially(async () => (await getUnread(peerId)).some(([id]) => id === messageId)),

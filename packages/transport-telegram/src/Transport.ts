@@ -6,6 +6,7 @@ import { TelegramTransport, outcomeOnceExpired, sleepInRealTime } from "@messagi
 import type {
   NumberId,
   OutgoingMessage,
+  Quote,
   ReadMark,
   ReadMarkOutcome,
   SendOutcome,
@@ -145,19 +146,60 @@ const findSent = (
     if (messageId !== null) sent.add(peerId, messageId, transportId)
   }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
+/** How far the times of a message may lie apart, in seconds. */
+const maxDrift = 120
+
+/**
+ * Telegram's id of the quoted message; null when it is not found. Of what this service sent the id is
+ * stored only while it is unread; else the chat is read where it must be.
+ */
+const findQuoted = Effect.fnUntraced(function* findQuoted(
+  { client, questions, sent }: OpenAccount,
+  { peer, peerId }: Peer,
+  { isSent, remoteId, sentAt, text }: Quote,
+) {
+  if (!isSent) return Number(remoteId)
+  const unread = yield* Effect.promise(() =>
+    sent.findMessageId(peerId, remoteId as TransportId).catch(() => null),
+  )
+  if (unread !== null) return unread
+  const second = Math.round(sentAt / 1000)
+  const around = { ...toHistory(peer), offsetDate: second + maxDrift }
+  const history = yield* questions.request((abortSignal) => client.call(around, { abortSignal }))
+  const written = toText(text).message
+  const candidates = ("messages" in history ? history.messages : []).flatMap((each) =>
+    each._ === "message" && each.out === true && each.message === written
+      ? [{ id: each.id, drift: Math.abs(each.date - second) }]
+      : [],
+  )
+  const [closest] = candidates.toSorted((a, b) => a.drift - b.drift)
+  return closest === undefined || closest.drift > maxDrift ? null : closest.id
+})
+
+/** The quoted message is gone. */
+const missingQuote: ReadonlySet<string> = new Set([
+  "REPLY_MESSAGE_ID_INVALID",
+  "MESSAGE_ID_INVALID",
+])
+
 const deliver = Effect.fnUntraced(function* deliver(
   account: OpenAccount,
   message: OutgoingMessage,
   to: Peer,
   created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
+  replyToMsgId: number | null,
 ) {
   const { client, inbox, ownChanges, questions, sent } = account
   const { peer, peerId } = to
+  const common = {
+    peer,
+    ...(replyToMsgId !== null && { replyTo: { _: "inputReplyToMessage", replyToMsgId } as const }),
+  }
   const answer = yield* questions
     .request((abortSignal) =>
       created._ === "messages.sendMessage"
-        ? client.call({ ...created, peer }, { abortSignal })
-        : client.call({ ...created, peer }, { abortSignal }),
+        ? client.call({ ...created, ...common }, { abortSignal })
+        : client.call({ ...created, ...common }, { abortSignal }),
     )
     .pipe(
       Effect.catchTag("CallFailed", (failed) =>
@@ -197,6 +239,8 @@ const attempt = (
   return Effect.gen(function* () {
     const resolved = yield* resolve(account, message.to, { force, mayHaveLeft })
     if ("outcome" in resolved) return resolved.outcome
+    const { quote = null } = message
+    const quoted = quote === null ? null : yield* findQuoted(account, resolved, quote)
     const created = yield* request(account, message)
     // Nothing has left, and the file may be readable later.
     if (created === "unreadable") return soon
@@ -205,9 +249,12 @@ const attempt = (
     const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
     if (late !== null) return late
     isHandedOver = true
-    return yield* deliver(account, message, resolved, created)
+    return yield* deliver(account, message, resolved, created, quoted)
   }).pipe(
     Effect.catchTag("CallFailed", (failed) => {
+      if (message.quote && missingQuote.has(failed.text)) {
+        return attempt(sessions, account, { ...message, quote: null }, force)
+      }
       // The cached peer is outdated, or was another account's.
       const isInvalid = failed.text === "PEER_ID_INVALID" && isHandedOver
       // A message that may have left keeps the recipient of its first attempt.

@@ -27,7 +27,8 @@ import { confirm, fromText, isUnconfirmed, keptKeys, openDevice, sentType } from
 import { afterClose, openConnection } from "./Connection.ts"
 import type { Connection, ConnectionEvent } from "./Connection.ts"
 import type { WhatsAppSettings } from "./WhatsAppSettings.ts"
-import { messageFromText, textContent } from "./content.ts"
+import { messageFromText, textContent, withQuote } from "./content.ts"
+import type { Own } from "./incoming.ts"
 import { toDigits, makeGroups, withoutDevice } from "./recipients.ts"
 import type { Groups } from "./recipients.ts"
 import { sweepLeftFiles } from "./retryReceipts.ts"
@@ -181,14 +182,16 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
    * The content of a sent message. The library asks once, so this waits for the store. The message has
    * its text; the vault has the uploaded media.
    */
-  const sentMessage = (numberId: NumberId, id: string) =>
+  const sentMessage = (numberId: NumberId, id: string, own: Own) =>
     run(
       retryUntilStoreAnswers(
         Effect.gen(function* () {
-          const text = yield* texts.of(numberId, id as TransportId)
-          if (text !== null) return textContent(text)
+          const sent = yield* texts.of(numberId, id as TransportId)
+          const { quote = null, text = null } = sent ?? {}
+          if (text !== null) return withQuote(textContent(text), quote, own)
           const found = yield* vault.keys(numberId, sentType, [id])
-          return messageFromText(found.get(id))
+          const content = messageFromText(found.get(id))
+          return content && withQuote(content, quote, own)
         }).pipe(Effect.catchTag("CannotOpen", () => Effect.succeed(undefined))),
       ),
     )
@@ -210,7 +213,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
       auth: device.auth,
       device: [settings.deviceName, "Chrome", "1.0"],
       qrMillis: null,
-      sentMessage: (id) => sentMessage(numberId, id),
+      sentMessage: (id) => sentMessage(numberId, id, device.auth.creds.me ?? {}),
       isReceived: device.isReceived,
       takeReceived: device.takeReceived,
       proxy,

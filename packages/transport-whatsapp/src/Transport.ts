@@ -25,8 +25,8 @@ import type { proto } from "baileys"
 import { Clock, Context, Data, Deferred, Effect, Layer, Stream } from "effect"
 import { askPhones, canonicalAddresses } from "./recipients.ts"
 import { sentType } from "./authState.ts"
-import { makeMedia, messageFromText, textContent, textOfMessage } from "./content.ts"
 import { fetchFile, toUnavailable } from "./files.ts"
+import { makeMedia, messageFromText, textContent, textOfMessage, withQuote } from "./content.ts"
 import {
   afterNack,
   afterQuestion,
@@ -222,7 +222,10 @@ const sendOver = (
       Effect.gen(function* () {
         const resolved = yield* resolve(session, message.to)
         if ("outcome" in resolved) return resolved
-        return { address: resolved.address, content: yield* getContent(vault, session, message) }
+        const { quote = null } = message
+        const own = session.connection.socket.user ?? {}
+        const content = withQuote(yield* getContent(vault, session, message), quote, own)
+        return { address: resolved.address, content }
       }),
       { outcome: soon },
     )

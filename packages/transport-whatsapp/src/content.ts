@@ -3,8 +3,8 @@
  * Media are encrypted as a stream into a file and uploaded from there: no file is whole in memory.
  */
 import { guardLibrary, sleepInRealTime } from "@messaging-service/core"
-import type { OutgoingMedia } from "@messaging-service/core"
-import { generateWAMessageContent, proto } from "baileys"
+import type { OutgoingMedia, Quote } from "@messaging-service/core"
+import { generateWAMessageContent, proto, S_WHATSAPP_NET } from "baileys"
 import type { WAMediaUploadFunction, WASocket } from "baileys"
 import { Data, Effect, Stream } from "effect"
 import { once } from "node:events"
@@ -12,6 +12,8 @@ import { access, constants } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { Readable } from "node:stream"
 import { isLibrarys, silentLogger } from "./Connection.ts"
+import type { Own } from "./incoming.ts"
+import { withoutDevice } from "./recipients.ts"
 
 /** Reading or encrypting the file on this machine failed; nothing has left. */
 export class Unreadable extends Data.TaggedError("Unreadable") {
@@ -118,6 +120,35 @@ export const makeMedia: (
 )
 
 export const textContent = (text: string): proto.IMessage => ({ extendedTextMessage: { text } })
+
+/** The address of the quoted message's author; the number's own for its owner and this service. */
+const toParticipant = ({ author }: Quote, { id }: Own): string | undefined => {
+  if (author === null) return id === undefined ? undefined : withoutDevice(id)
+  if (author.phone !== null) return `${author.phone.slice(1)}${S_WHATSAPP_NET}`
+  return author.lid === null ? undefined : `${author.lid}@lid`
+}
+
+/** The content with what it quotes, in the part that has its text. `own`: the number's addresses. */
+export const withQuote = (
+  content: proto.IMessage,
+  quote: Quote | null,
+  own: Own,
+): proto.IMessage => {
+  if (quote === null) return content
+  const participant = toParticipant(quote, own)
+  const contextInfo: proto.IContextInfo = {
+    stanzaId: quote.remoteId,
+    ...(participant !== undefined && { participant }),
+    quotedMessage: { conversation: quote.text },
+  }
+  const { documentMessage, extendedTextMessage, imageMessage } = content
+  if (extendedTextMessage) {
+    return { ...content, extendedTextMessage: { ...extendedTextMessage, contextInfo } }
+  }
+  return imageMessage
+    ? { ...content, imageMessage: { ...imageMessage, contextInfo } }
+    : { ...content, documentMessage: { ...documentMessage, contextInfo } }
+}
 
 export const textOfMessage = (message: proto.IMessage): string =>
   Buffer.from(proto.Message.encode(message).finish()).toString("base64")

@@ -23,6 +23,7 @@ import type {
   LinkingRequest,
   NumberId,
   OutgoingMessage,
+  Quote,
   Phone,
   ReceivedMessage,
   Target,
@@ -92,8 +93,14 @@ const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
 /** The texts of `aText`: messages reach the transport past the store. */
 const textsCreated = new Map<TransportId, string>()
 
+const quotesCreated = new Map<TransportId, Quote>()
+
 const sentTexts = SentTexts.of({
-  of: (_, transportId) => Effect.sync(() => textsCreated.get(transportId) ?? null),
+  of: (_, transportId) =>
+    Effect.sync(() => {
+      const text = textsCreated.get(transportId)
+      return text === undefined ? null : { text, quote: quotesCreated.get(transportId) ?? null }
+    }),
 })
 
 const layerTroubled = Layer.effectContext(
@@ -232,6 +239,12 @@ export const aText = ({ id }: Pick<LinkedNumber, "id">, target: Target, text = "
   const message = live.aText(id, target, text)
   textsCreated.set(message.transportId, text)
   return message
+}
+
+/** The message, quoting. */
+export const quoting = (message: OutgoingMessage, quote: Quote): OutgoingMessage => {
+  quotesCreated.set(message.transportId, quote)
+  return { ...message, quote }
 }
 
 export const to = (digits: string): Target => ({ kind: "phone", phone: phone(`+${digits}`) })

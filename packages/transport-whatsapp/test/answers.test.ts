@@ -1,18 +1,30 @@
 /** Messages to chats, by the addresses that incoming messages told. */
 import { assert, layer } from "@effect/vitest"
-import type { Target } from "@messaging-service/core"
+import type { OutgoingMedia, Quote, ReceivedMessage, Target } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
+import { createHash } from "node:crypto"
 import {
   aLinkedNumber,
   aPerson,
   aText,
   getReceived,
   layerWorld,
+  quoting,
   sendNow,
+  to,
   withConversations,
 } from "./LiveWorld.ts"
 import type { LinkedNumber } from "./LiveWorld.ts"
+
+const aFile = (bytes: Uint8Array): OutgoingMedia => ({
+  type: "file",
+  fileName: "menu.pdf",
+  mimeType: "application/pdf",
+  size: bytes.length,
+  sha256: createHash("sha256").update(bytes).digest("hex"),
+  content: Stream.make(bytes),
+})
 
 const accepted = { _tag: "Accepted" } as const
 
@@ -70,6 +82,85 @@ layer(layerWorld)("a message to a chat", (it) => {
         yield* getShown(person, number),
         groups.map((group) => [group, group]),
       )
+    }),
+  )
+})
+
+layer(layerWorld)("a message that quotes", (it) => {
+  /** What the latest message on the person's phone quotes. */
+  const getQuoted = (person: string) =>
+    Effect.map(WhatsAppServer, (server) => {
+      const { message } = server.decrypted(person).at(-1) ?? {}
+      const part =
+        message?.extendedTextMessage ?? message?.imageMessage ?? message?.documentMessage ?? {}
+      const { participant, quotedMessage, stanzaId } = part.contextInfo ?? {}
+      return [stanzaId, participant, quotedMessage?.conversation]
+    })
+
+  const toQuote = (message: ReceivedMessage, remoteId: string): Quote => ({
+    remoteId,
+    isSent: false,
+    author: message.fromMe ? null : message.from,
+    text: message.text,
+    sentAt: message.sentAt,
+  })
+
+  it.effect("names the message, its author and its text", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const [number, person] = [yield* aNumber, yield* aPerson]
+      const id = yield* server.write(person, number.digits, "Open today?")
+      const [question] = yield* received(number)
+      const target = to(person)
+      const answer = quoting(aText(number, target, "Yes"), toQuote(question!, id))
+      assert.deepStrictEqual(yield* sendNow(answer), accepted)
+      assert.deepStrictEqual(yield* getQuoted(person), [
+        id,
+        `${person}@s.whatsapp.net`,
+        "Open today?",
+      ])
+      const own = { ...toQuote(question!, answer.transportId), author: null, text: "Yes" }
+      const second = quoting(aText(number, target, "Until ten"), { ...own, isSent: true })
+      assert.deepStrictEqual(yield* sendNow(second), accepted)
+      assert.deepStrictEqual(yield* getQuoted(person), [
+        answer.transportId,
+        `${number.digits}@s.whatsapp.net`,
+        "Yes",
+      ])
+      assert.deepStrictEqual(yield* sendNow(aText(number, target, "Bye")), accepted)
+      assert.deepStrictEqual(yield* getQuoted(person), [undefined, undefined, undefined])
+    }),
+  )
+
+  it.effect("in a file, and of a person of whom only a LID is known", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const [number, person] = [yield* aNumber, yield* aPerson]
+      const id = yield* server.write(person, number.digits, { text: "Menu?", address: "lid only" })
+      const [question] = yield* received(number)
+      const target: Target = { kind: "lid", lid: question?.from.lid ?? "" }
+      const media = aFile(Buffer.from("a menu"))
+      const message = quoting({ ...aText(number, target, "Here"), media }, toQuote(question!, id))
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      assert.deepStrictEqual(yield* getQuoted(person), [id, `${question?.from.lid}@lid`, "Menu?"])
+    }),
+  )
+
+  it.effect("quotes also in the copy that a phone asks for", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const [number, person] = [yield* aNumber, yield* aPerson]
+      const id = yield* server.write(person, number.digits, "Open today?")
+      const [question] = yield* received(number)
+      yield* server.loseSessions(person)
+      const answer = quoting(aText(number, to(person), "Yes"), toQuote(question!, id))
+      assert.deepStrictEqual(yield* sendNow(answer), accepted)
+      yield* server.until(() => server.decrypted(person).some(({ text }) => text === "Yes"))
+      assert.deepStrictEqual(yield* getQuoted(person), [
+        id,
+        `${person}@s.whatsapp.net`,
+        "Open today?",
+      ])
     }),
   )
 })

@@ -34,6 +34,7 @@ export const batchParameters = (
     phones,
     contactIds: [],
     chatIds: [],
+    replyTo: null,
     mediaId: null,
     exactQuota: null,
     idempotency: null,

@@ -295,6 +295,23 @@ const refuseRelative = (input: {
   }
 }
 
+/** The message to quote, if any. */
+const getReply = (
+  input: {
+    readonly "reply-to"?: number | undefined
+    readonly "reply-to-message"?: number | undefined
+  },
+  recipients: number,
+) => {
+  const { "reply-to": received_message_id, "reply-to-message": message_id } = input
+  if (received_message_id === undefined && message_id === undefined) return undefined
+  if (received_message_id !== undefined && message_id !== undefined) {
+    throw usageError("--reply-to and --reply-to-message exclude one another")
+  }
+  if (recipients > 1) throw usageError("--reply-to is for a single recipient")
+  return toFields({ received_message_id, message_id })
+}
+
 export const messageCommands = [
   command({
     name: "send",
@@ -307,6 +324,8 @@ export const messageCommands = [
       to: any(recipient),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
       chat: any(count("ID", "A chat of the sending number, where conversations are on.")),
+      "reply-to": maybe(count("ID", "A received message of the chat to quote.")),
+      "reply-to-message": maybe(count("ID", "A sent message of the chat to quote.")),
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
       at: maybe(instant("When to send.")),
@@ -321,6 +340,7 @@ export const messageCommands = [
       const named = await getRecipients(input.to, input["to-file"])
       const to = [...named, ...input.chat.map((chat_id) => ({ chat_id }))]
       if (to.length === 0) throw usageError("give recipients with --to, --to-file or --chat")
+      const reply_to = getReply(input, to.length)
       if (input["idempotency-key"] !== undefined) refuseRelative(input)
       if (input.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
       const tokens = await interruptible(
@@ -330,7 +350,12 @@ export const messageCommands = [
       )
       const message = {
         ...tokens,
-        ...toFields({ from: input.from, send_at: input.at?.at, expires_at: input.expires?.at }),
+        ...toFields({
+          from: input.from,
+          send_at: input.at?.at,
+          expires_at: input.expires?.at,
+          reply_to,
+        }),
       }
       // Show each part at once: the service may refuse a later part.
       const format = input.wait

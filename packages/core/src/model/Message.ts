@@ -5,9 +5,15 @@
  * stale.
  */
 import { Context } from "effect"
-import type { ReplyTo } from "./Answer.ts"
 import type { MessageEventType } from "./Event.ts"
-import type { CampaignId, MessageId, NumberId, TransportId, WorkspaceId } from "./Ids.ts"
+import type {
+  CampaignId,
+  MessageId,
+  NumberId,
+  ReceivedMessageId,
+  TransportId,
+  WorkspaceId,
+} from "./Ids.ts"
 import { storedFileId } from "./Media.ts"
 import type { MediaLink, MediaReference, MediaType } from "./Media.ts"
 import type { Platform } from "./SendingNumber.ts"
@@ -57,6 +63,11 @@ export interface CampaignOrigin {
   readonly id: CampaignId
   readonly row: number
 }
+
+/** The message that a send answers: one that was received, or one that was sent. */
+export type ReplyTo =
+  | { readonly receivedMessageId: ReceivedMessageId }
+  | { readonly messageId: MessageId }
 
 export interface Message {
   readonly id: MessageId
@@ -154,6 +165,10 @@ export const movedByTick = { delivered: statesBefore("delivered"), read: statesB
 
 /** A delivery report from the remote, named by the state that it leads to. */
 export type Tick = keyof typeof movedByTick
+
+/** Whether it reached the remote, which can then show it as a quote. */
+export const hasLeft = ({ state }: Pick<Message, "state">): boolean =>
+  state === "sent" || state === "delivered" || state === "read"
 
 /** Whether `expiresAt` has passed; an expired message is never sent. */
 export const hasExpired = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>

@@ -5,6 +5,7 @@
  * The one module of the core that makes JSON and forms in the contract's names: the commit of the
  * change writes the bodies of its event and callback, and every attempt signs the same bytes (contract: Events).
  */
+import type { ReplyTo } from "./Message.ts"
 import { tickEvents, webhookEventTypes } from "./Event.ts"
 import type {
   MessageEvent,
@@ -14,7 +15,14 @@ import type {
   ServiceEvent,
   TickEventType,
 } from "./Event.ts"
-import type { EventId, MediaId, MessageId, WebhookId, WorkspaceId } from "./Ids.ts"
+import type {
+  EventId,
+  MediaId,
+  MessageId,
+  ReceivedMessageId,
+  WebhookId,
+  WorkspaceId,
+} from "./Ids.ts"
 import type { MediaLink, MediaType } from "./Media.ts"
 import { publicMedia, statusAt, transition } from "./Message.ts"
 import type {
@@ -46,6 +54,8 @@ export interface MessageJson {
   readonly created_at: string
   readonly sent_at: string | null
   readonly error: MessageError | null
+  /** Only of a message that quotes one. */
+  readonly reply_to?: { readonly received_message_id: number } | { readonly message_id: number }
 }
 
 /** A contact that the request named, or that has the phone, goes with its phone or username. */
@@ -88,6 +98,11 @@ const recipientJson = (recipient: Recipient): RecipientJson => {
   }
 }
 
+const replyJson = (replyTo: ReplyTo) =>
+  "messageId" in replyTo
+    ? { message_id: replyTo.messageId }
+    : { received_message_id: replyTo.receivedMessageId }
+
 export const mediaJson = ({ fileName, mediaId, type, url }: PublicMedia): MediaJson => ({
   media_id: mediaId,
   url,
@@ -113,6 +128,7 @@ export const messageJson = (message: Message, now: number, link: MediaLink): Mes
     created_at: formatInstant(message.createdAt),
     sent_at: instantOrNull(message.sentAt),
     error: message.error,
+    ...(message.replyTo !== null && { reply_to: replyJson(message.replyTo) }),
   }
 }
 
@@ -249,6 +265,8 @@ export interface ReportedMessage extends Pick<
         readonly username?: string
       }
   readonly media: PublicMedia | null
+  /** Only of a message that quotes one. */
+  readonly replyTo?: ReplyTo
 }
 
 const recipientOfJson = (to: RecipientJson): ReportedMessage["to"] => {
@@ -261,15 +279,21 @@ const recipientOfJson = (to: RecipientJson): ReportedMessage["to"] => {
   return contactId === null || "phone" in named ? { ...named, contactId } : { ...named, contactId }
 }
 
+const replyOfJson = (json: NonNullable<MessageJson["reply_to"]>): ReplyTo =>
+  "message_id" in json
+    ? { messageId: json.message_id as MessageId }
+    : { receivedMessageId: json.received_message_id as ReceivedMessageId }
+
 const millisOrNull = (instant: string | null): number | null =>
   instant === null ? null : Date.parse(instant)
 
 /** Reads the message back from the body of its event. */
 export const reportedMessage = (body: string): ReportedMessage => {
   const { data } = JSON.parse(body) as { readonly data: { readonly message: MessageJson } }
-  const { created_at, expires_at, media, send_at, sent_at, to, ...same } = data.message
+  const { created_at, expires_at, media, reply_to, send_at, sent_at, to, ...same } = data.message
   return {
     ...same,
+    ...(reply_to !== undefined && { replyTo: replyOfJson(reply_to) }),
     to: recipientOfJson(to),
     media: media && {
       mediaId: media.media_id as MediaId | null,

@@ -141,6 +141,10 @@ const entries = {
   // Conversations
   received_message_not_found: entry(404, "There is no such received message."),
   chat_not_found: entry(422, "There is no such chat.", { pathStatus: 404 }),
+  reply_not_possible: entry(
+    422,
+    "The message to reply to is not of that chat, was not sent, or is no longer stored.",
+  ),
   // Numbers
   plan_required: entry(403, "The plan does not include this."),
   number_limit_reached: entry(403, "The plan has no room for another number."),

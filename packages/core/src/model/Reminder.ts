@@ -320,6 +320,7 @@ export const runRequest = (reminder: ReminderContent): SendRequest => ({
   sendAt: null,
   expiresAt: null,
   callbackUrl: null,
+  replyTo: null,
   reference: null,
 })
 
@@ -536,6 +537,7 @@ export const factsWanted = (
   phones: [],
   contactIds: content.to.kind === "contact" ? [content.to.contactId] : [],
   chatIds: [],
+  replyTo: null,
   mediaId: input.media?.mediaId ?? null,
   exactQuota: null,
   idempotency: null,

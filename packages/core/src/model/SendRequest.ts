@@ -7,7 +7,8 @@ import { Result, Schema } from "effect"
 import { problem } from "./Refusal.ts"
 import type { Problem, Refusal } from "./Refusal.ts"
 import type { OutboundRule } from "./Egress.ts"
-import type { MediaId, NumberId } from "./Ids.ts"
+import type { ReplyTo } from "./Message.ts"
+import type { MediaId, MessageId, NumberId, ReceivedMessageId } from "./Ids.ts"
 import { givenFileName, MediaInput, mediaTypeOfLink, mediaUrlProblems } from "./Media.ts"
 import type { MediaReference } from "./Media.ts"
 import { RecipientInput, SendRecipientInput } from "./Recipient.ts"
@@ -36,6 +37,8 @@ export interface SendRequest {
   readonly callbackUrl: string | null
   /** What the program or the operator calls it; null from callers with a key. */
   readonly reference: string | null
+  /** What a single send quotes. */
+  readonly replyTo: ReplyTo | null
 }
 
 export const TextInput = Schema.String.check(
@@ -74,9 +77,29 @@ const toList = <S extends typeof RecipientInput | typeof SendRecipientInput>(rec
     ),
   )
 
-export const SendBody = Schema.Struct({ to: SendRecipientInput, ...shared }).annotate({
-  identifier: "SendMessage",
+const ReplyInput = Schema.Struct({
+  receivedMessageId: described(Schema.optionalKey(Schema.Int), "Id of a received message."),
+  messageId: described(Schema.optionalKey(Schema.Int), "Id of a message that was sent."),
 })
+  .check(
+    Schema.makeFilter(
+      (reply: object) =>
+        Object.keys(reply).length === 1
+          ? undefined
+          : "must name exactly one of a received message and a message",
+      { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
+    ),
+  )
+  .annotate({ identifier: "ReplyTo", description: "Exactly one of the keys." })
+
+export const SendBody = Schema.Struct({
+  to: SendRecipientInput,
+  ...shared,
+  replyTo: described(
+    Schema.optionalKey(Schema.NullOr(ReplyInput)),
+    "The message of the same chat that it quotes. Unknown while conversations are off.",
+  ),
+}).annotate({ identifier: "SendMessage" })
 
 export const BatchBody = Schema.Struct({
   to: toList(SendRecipientInput),
@@ -85,9 +108,9 @@ export const BatchBody = Schema.Struct({
 
 // What sends take while conversations are off.
 
-const PlainSendBody = Schema.Struct({ ...SendBody.fields, to: RecipientInput })
+const PlainSendBody = Schema.Struct({ to: RecipientInput, ...shared })
 
-const PlainBatchBody = Schema.Struct({ ...BatchBody.fields, to: toList(RecipientInput) })
+const PlainBatchBody = Schema.Struct({ to: toList(RecipientInput), ...shared })
 
 /** In code points, like all lengths. */
 const isReference = (text: string): boolean =>
@@ -174,8 +197,13 @@ export const toMediaReference = (media: typeof MediaInput.Type): MediaReference 
   fileName: media.fileName === undefined ? null : givenFileName(media.fileName),
 })
 
+const toReplyTo = ({ messageId, receivedMessageId }: typeof ReplyInput.Type): ReplyTo =>
+  receivedMessageId === undefined
+    ? { messageId: messageId as MessageId }
+    : { receivedMessageId: receivedMessageId as ReceivedMessageId }
+
 const toRequest = (
-  body: Omit<typeof ReferencedSendBody.Type, "to">,
+  body: Omit<SingleBody, "to">,
   recipients: ReadonlyArray<SendRecipient>,
   batch: boolean,
 ): SendRequest => ({
@@ -188,6 +216,7 @@ const toRequest = (
   expiresAt: body.expiresAt ?? null,
   callbackUrl: null,
   reference: body.reference ?? null,
+  replyTo: body.replyTo == null ? null : toReplyTo(body.replyTo),
 })
 
 /**
@@ -224,6 +253,7 @@ const isObject = (value: unknown): value is Raw => typeof value === "object" && 
 export const asksForAnswers = (command: unknown): boolean => {
   if (!isObject(command)) return false
   const { to } = command
+  if ("replyTo" in command) return true
   return (Array.isArray(to) ? to : [to]).some((one) => isObject(one) && "chatId" in one)
 }
 
@@ -233,12 +263,16 @@ const batchRules = (across: ReturnType<typeof acrossFields>) => ({
   lists: { to: { most: maximumRecipients, code: "too_many_recipients" } } as const,
 })
 
+/** With conversations or without. */
+type SingleBody = Omit<typeof ReferencedSendBody.Type, "replyTo"> &
+  Partial<Pick<typeof ReferencedSendBody.Type, "replyTo">>
+
 type Decode<Body, C extends ContentCode | "too_many_recipients"> = (
   command: unknown,
 ) => Result.Result<Body, Refusal<C>>
 
 const makeParser = (
-  single: Decode<typeof ReferencedSendBody.Type, ContentCode>,
+  single: Decode<SingleBody, ContentCode>,
   batch: Decode<typeof ReferencedBatchBody.Type, ContentCode | "too_many_recipients">,
 ) => {
   return {

@@ -1,13 +1,15 @@
 /**
  * Decides acceptance: from request, facts and time to messages and their cost, or a refusal. Checks
- * in order: past times, number, contact, media, allowance, daily quota (contract: Order of checks).
+ * in order: past times, number, contact or chat, quoted message, media, allowance, daily quota
+ * (contract: Order of checks).
  * `makeAcceptor` in `Messages.ts` loads these facts, and commits the decision.
  */
 import { Result } from "effect"
 import { mayUse } from "./Auth.ts"
 import type { Sender } from "./Auth.ts"
-import { chatRecipient } from "./Answer.ts"
-import type { AnsweredChat } from "./Answer.ts"
+import { chatRecipient, isQuotable } from "./Answer.ts"
+import type { AnsweredChat, QuotedMessage } from "./Answer.ts"
+import type { ReplyTo } from "./Message.ts"
 import type { IdempotencyClaim, ClaimOutcome } from "./Idempotency.ts"
 import { transportId } from "./Ids.ts"
 import type { ChatId, Ids, ContactId, MediaId, MessageId, NumberId, WorkspaceId } from "./Ids.ts"
@@ -38,6 +40,8 @@ export interface AcceptanceQuery {
   readonly contactIds: ReadonlyArray<ContactId>
   /** Chats to load, of the mode. */
   readonly chatIds: ReadonlyArray<ChatId>
+  /** The message to load that the request quotes, of the mode. */
+  readonly replyTo: ReplyTo | null
   readonly mediaId: MediaId | null
   /**
    * Counts planned messages exactly around this time; null uses the bound. A null `numberId` counts
@@ -73,6 +77,8 @@ export interface AcceptanceFacts {
   readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>
   readonly contacts: ReadonlyMap<ContactId, Contact>
   readonly chats: ReadonlyMap<ChatId, AnsweredChat>
+  /** Null without `replyTo`, and where its message is not stored. */
+  readonly quoted: QuotedMessage | null
   readonly media: MediaFile | null
 }
 
@@ -113,6 +119,7 @@ type ValidationCode =
   | NumberChoiceCode
   | "time_in_past"
   | "contact_not_found"
+  | "reply_not_possible"
   | "media_not_found"
   | "invalid_media_url"
   | "message_rejected"
@@ -283,6 +290,18 @@ const resolveRecipients = (
   return Result.succeed(resolved)
 }
 
+const refusedReply = (
+  { replyTo }: SendRequest,
+  { chats, quoted }: AcceptanceFacts,
+  from: SendingNumber,
+  [to]: ReadonlyArray<Recipient>,
+): Refusal<"reply_not_possible"> | undefined => {
+  if (replyTo === null || to === undefined) return undefined
+  return quoted !== null && quoted.numberId === from.id && isQuotable(quoted, to, chats)
+    ? undefined
+    : refuse("reply_not_possible", { field: `replyTo.${Object.keys(replyTo)[0]}` })
+}
+
 const overQuota = (
   found: NumberFacts,
   request: SendRequest,
@@ -345,6 +364,8 @@ const validateRequest = (
   if (Result.isFailure(number)) return Result.fail(number.failure)
   const recipients = resolveRecipients(request, facts, number.success.number)
   if (Result.isFailure(recipients)) return Result.fail(recipients.failure)
+  const reply = refusedReply(request, facts, number.success.number, recipients.success)
+  if (reply !== undefined) return Result.fail(reply)
   if (request.media !== null && request.media.mediaId !== null && facts.media === null) {
     return Result.fail(refuse("media_not_found", { field: "media.mediaId" }))
   }
@@ -406,7 +427,7 @@ const toAcceptance = (
       callbackUrl: request.callbackUrl,
       reference: request.reference,
       campaign: null,
-      replyTo: null,
+      replyTo: request.replyTo,
     })),
   }
 }

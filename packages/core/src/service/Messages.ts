@@ -3,6 +3,7 @@
  * decides and commits; when a guard of the commit fails, it loads again.
  */
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
+import type { Quote } from "../model/Answer.ts"
 import type { CallbackUrl } from "./CallbackSettings.ts"
 import { OutboundRule, Egress } from "../model/Egress.ts"
 import { detailed, findOrRefuse, refuse } from "../model/Refusal.ts"
@@ -209,6 +210,7 @@ const acceptanceQuery = (
     phones: [...phones],
     contactIds: [...contactIds],
     chatIds: [...chatIds],
+    replyTo: request.replyTo,
     mediaId: request.media?.mediaId ?? null,
     exactQuota: null,
     idempotency,
@@ -963,21 +965,34 @@ export const waitsFor = (
 // Texts of sent messages, for live transports: a recipient that could not decrypt a message asks
 // again, perhaps much later and in another process. Transports keep the media themselves.
 
+export interface SentText {
+  /** Null with media. */
+  readonly text: string | null
+  /** What it quotes, if that is still stored. */
+  readonly quote: Quote | null
+}
+
 export class SentTexts extends Context.Service<
   SentTexts,
   {
-    /** Null if the number has no such message, or it has media. */
-    of(numberId: NumberId, transportId: TransportId): Effect.Effect<string | null, StoreUnavailable>
+    /** Null if the number has no such message. */
+    of(
+      numberId: NumberId,
+      transportId: TransportId,
+    ): Effect.Effect<SentText | null, StoreUnavailable>
   }
 >()("core/SentTexts") {
   static readonly layer = Layer.effect(
     SentTexts,
-    Effect.map(Store, ({ messages }) =>
+    Effect.map(Store, ({ chats, messages }) =>
       SentTexts.of({
-        of: (numberId, transportId) =>
-          Effect.map(messages.byTransportId(numberId, transportId), (message) =>
-            message === null || message.media !== null ? null : message.text,
-          ),
+        of: Effect.fnUntraced(function* sentText(numberId, transportId) {
+          const message = yield* messages.byTransportId(numberId, transportId)
+          if (message === null) return null
+          const { media, replyTo, text } = message
+          const quote = replyTo === null ? null : yield* chats.quote(numberId, replyTo)
+          return { text: media === null ? text : null, quote }
+        }),
       }),
     ),
   )

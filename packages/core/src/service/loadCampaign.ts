@@ -32,6 +32,7 @@ const load = Effect.fnUntraced(function* load(
     sendAt: null,
     expiresAt: null,
     callbackUrl: null,
+    replyTo: null,
     reference: null,
   }
   const planned = campaignQuota(campaign, acceptor.dailyLimit, now)

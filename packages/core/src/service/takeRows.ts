@@ -194,6 +194,7 @@ const getRequest = (
     sendAt: null,
     expiresAt: expiresAt === null ? null : { millis: expiresAt, beyond: "" },
     callbackUrl: null,
+    replyTo: null,
     reference: campaignReference(campaign),
   }
 }

@@ -1,5 +1,7 @@
 /** What the store keeps of conversations: settings, people, chats and what was received (contract: Conversations). */
 import type { Effect } from "effect"
+import type { Quote } from "../model/Answer.ts"
+import type { ReplyTo } from "../model/Message.ts"
 import type { CallerScope } from "../model/Auth.ts"
 import type { ConversationSettings, ReceivedStorage } from "../model/Conversation.ts"
 import type { IdempotencyClaim } from "../model/Idempotency.ts"
@@ -143,6 +145,11 @@ export interface ChatStore {
     id: ReceivedMessageId,
     now: number,
   ): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * What a message of the number quotes, as the remote knows it; null once it is erased or revoked.
+   * Of a message only what has left.
+   */
+  quote(numberId: NumberId, replyTo: ReplyTo): Effect.Effect<Quote | null, StoreUnavailable>
   /** The latest activity first; pages continue from an `activity`. Merged and removed ones are left out. */
   listChats(
     scope: CallerScope,

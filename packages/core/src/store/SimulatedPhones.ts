@@ -32,6 +32,8 @@ export interface SentCopy {
   readonly to: string
   readonly text: string
   readonly media: SentMedia | null
+  /** The text of the message that it quotes; absent without one. */
+  readonly quote?: string
   readonly at: number
 }
 

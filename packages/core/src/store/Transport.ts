@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Data, Deferred, Effect, Latch } from "effect"
 import type { Stream } from "effect"
+import type { Quote } from "../model/Answer.ts"
 import type { ChatId, NumberId, ReceivedMessageId, TransportId, WorkspaceId } from "../model/Ids.ts"
 import type { MediaFilesError, MediaType } from "../model/Media.ts"
 import type { MessageError } from "../model/Message.ts"
@@ -32,6 +33,8 @@ export interface OutgoingMessage {
   readonly to: Target
   readonly text: string
   readonly media: OutgoingMedia | null
+  /** What it quotes. Null or absent: nothing. */
+  readonly quote?: Quote | null
   /**
    * An earlier attempt may have reached the remote. Its resolved details stay, such as the account
    * behind a username: otherwise two people might get the message.

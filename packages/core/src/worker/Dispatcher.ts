@@ -4,6 +4,7 @@
  * worker repeats the attempt with the same id. Its sweeps end messages that expire and those of
  * test keys.
  */
+import type { ChatStore } from "../store/ChatStore.ts"
 import type { NumberStore } from "../store/NumberStore.ts"
 import { Clock, Context, Data, Effect, Layer, Option, Scope, Stream } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
@@ -321,6 +322,7 @@ interface Attempts {
   readonly sources: OutgoingMediaSource["Service"]
   readonly markMissing: ReturnType<typeof markMissingFiles>
   readonly transports: Readonly<Record<Platform, Transport>>
+  readonly chats: ChatStore
 }
 
 /** Adds the found media type, unless the type was known. */
@@ -401,21 +403,26 @@ const toLaneUpdate = (
 }
 
 const handOver = (
-  { transports }: Attempts,
+  { chats, transports }: Attempts,
   { interruptions, message, number }: ClaimedMessage,
   media: OutgoingMedia | null,
 ): Effect.Effect<AttemptOutcome> =>
-  Effect.suspend(() =>
-    transports[number.platform].send({
+  Effect.gen(function* sendWithQuote() {
+    const { replyTo } = message
+    const quote = replyTo === null ? null : yield* chats.quote(number.id, replyTo)
+    return yield* transports[number.platform].send({
       numberId: number.id,
       transportId: message.transportId,
       to: toTarget(message.to),
       text: message.text,
       media,
+      ...(quote !== null && { quote }),
       mayHaveLeft: isOutcomeUnknown({ interruptions }),
       expiresAt: message.expiresAt,
-    }),
-  ).pipe(
+    })
+  }).pipe(
+    // Only the look at the quote fails: nothing was sent.
+    Effect.orElseSucceed((): AttemptOutcome => ({ _tag: "Postponed", afterMillis: pauseMillis })),
     Effect.timeoutOrElse({
       duration: attemptTimeoutMillis,
       orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
@@ -513,6 +520,7 @@ const makeAttempts = Effect.gen(function* makeAttempts() {
     link: (yield* MediaLinks).link,
     numbers: yield* Numbers,
     numberStore: (yield* Store).numbers,
+    chats: (yield* Store).chats,
     dailyLimit: yield* DailyQuota,
     sources: yield* OutgoingMediaSource,
     markMissing: markMissingFiles((yield* Store).media),

@@ -131,6 +131,7 @@ export const aTake = ({
       contactIdByPhone: new Map(),
       contacts: new Map([[withPhone.id, withPhone]]),
       chats: new Map(),
+      quoted: null,
       media: null,
       ...facts,
     },

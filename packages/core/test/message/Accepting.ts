@@ -6,7 +6,7 @@ import { fromIndexes } from "../../src/model/Ids.ts"
 import type { ContactId, MediaId, NumberId, WorkspaceId } from "../../src/model/Ids.ts"
 import type { Sender } from "../../src/model/Auth.ts"
 import type { MediaFile } from "../../src/model/Media.ts"
-import type { AnsweredChat } from "../../src/model/Answer.ts"
+import type { AnsweredChat, QuotedMessage } from "../../src/model/Answer.ts"
 import { decideAcceptance } from "../../src/model/accept.ts"
 import type { AcceptContext } from "../../src/model/accept.ts"
 import type { Acceptance, AcceptanceFacts } from "../../src/model/accept.ts"
@@ -81,6 +81,7 @@ export interface Circumstances {
   readonly numbers?: ReadonlyArray<SendingNumber>
   readonly contacts?: ReadonlyArray<Contact>
   readonly chats?: ReadonlyArray<AnsweredChat>
+  readonly quoted?: QuotedMessage | null
   readonly media?: MediaFile | null
   readonly plan?: Plan | null
   readonly quota?: QuotaFacts
@@ -110,6 +111,7 @@ export const factsFor = (request: SendRequest, circumstances: Circumstances): Ac
     ),
     contacts: new Map(contacts.map((contact) => [contact.id, contact])),
     chats,
+    quoted: circumstances.quoted ?? null,
     media: circumstances.media ?? null,
   }
 }

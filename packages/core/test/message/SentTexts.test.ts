@@ -7,10 +7,12 @@ import { SentTexts } from "../../src/service/Messages.ts"
 import { storeWith } from "@messaging-service/testkit"
 
 const number = 1 as NumberId
-const withoutMedia = { text: "Hello", media: null }
+const withoutMedia = { text: "Hello", media: null, replyTo: null }
+const replyTo = { messageId: 7 }
+const quote = { remoteId: "A", isSent: true, author: null, text: "Hi", sentAt: 0 }
 const stored = new Map<string, object>([
   ["TEXT", withoutMedia],
-  ["MEDIA", { ...withoutMedia, media: { url: "https://example.com/a.png" } }],
+  ["MEDIA", { ...withoutMedia, media: { url: "https://example.com/a.png" }, replyTo }],
 ])
 
 const layerMessages = storeWith({
@@ -18,15 +20,19 @@ const layerMessages = storeWith({
     byTransportId: (numberId, id) =>
       Effect.succeed((numberId === number ? (stored.get(id) ?? null) : null) as Message | null),
   },
+  chats: { quote: () => Effect.succeed(quote) },
 })
 
 describe("the text of a sent message", () => {
-  it.effect("belongs to the number's own message, and media have none", () =>
+  it.effect("belongs to the number's own message, with its quote, and media have none", () =>
     Effect.gen(function* () {
       const { of } = yield* SentTexts
-      assert.strictEqual(yield* of(number, "TEXT" as TransportId), "Hello")
+      assert.deepStrictEqual(yield* of(number, "TEXT" as TransportId), {
+        text: "Hello",
+        quote: null,
+      })
       assert.isNull(yield* of(2 as NumberId, "TEXT" as TransportId))
-      assert.isNull(yield* of(number, "MEDIA" as TransportId))
+      assert.deepStrictEqual(yield* of(number, "MEDIA" as TransportId), { text: null, quote })
       assert.isNull(yield* of(number, "UNKNOWN" as TransportId))
     }).pipe(Effect.provide(SentTexts.layer.pipe(Layer.provide(layerMessages)))),
   )

@@ -1,10 +1,10 @@
 /** Sends that answer a chat: which number sends, whom it reaches, and what is refused. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { AnsweredChat } from "../../src/model/Answer.ts"
+import type { AnsweredChat, QuotedMessage } from "../../src/model/Answer.ts"
 import type { ChatId, NumberId } from "../../src/model/Ids.ts"
 import { toTarget } from "../../src/model/Recipient.ts"
-import type { Recipient } from "../../src/model/Recipient.ts"
+import type { Phone, Recipient } from "../../src/model/Recipient.ts"
 import { asksForAnswers, sendRequestParser } from "../../src/model/SendRequest.ts"
 import { unknownPerson } from "../../src/model/Incoming.ts"
 import { aNumber, aRequest, decide, limitedTo, verdict } from "./Accepting.ts"
@@ -123,6 +123,105 @@ describe("a chat as recipient", () => {
   )
 })
 
+describe("a quoted message", () => {
+  const received = (chat: AnsweredChat | undefined, overrides: Partial<QuotedMessage> = {}) => ({
+    numberId: chat?.numberId ?? (1 as NumberId),
+    isThere: true,
+    chat: chat ?? null,
+    to: null,
+    ...overrides,
+  })
+  const sent = (to: Recipient, overrides: Partial<QuotedMessage> = {}) =>
+    received(undefined, { to, ...overrides })
+  const chat = (id: number) => chats.find((each) => each.id === id)
+  /** The refusal, or what the message quotes. */
+  const quoting = (
+    recipient: object,
+    quoted: QuotedMessage | null,
+    replyTo: object = { receivedMessageId: 7 },
+  ) => {
+    const request = aRequest({ ...recipient, replyTo })
+    const result = decide(request, { numbers, chats, quoted })
+    return Result.isFailure(result)
+      ? `${result.failure.code} ${result.failure.field}`
+      : result.success.messages[0]?.replyTo
+  }
+  const refused = "reply_not_possible replyTo.receivedMessageId"
+  const accepted = { receivedMessageId: 7 }
+
+  it.effect("is of the same chat, however the recipient is named", () =>
+    Effect.sync(() => {
+      const phone = { to: { phone: "+15550000021" }, from: 1 }
+      const cases: ReadonlyArray<readonly [recipient: object, quoted: QuotedMessage | null]> = [
+        [to(21), received(chat(21))],
+        [to(29), received(chat(21))],
+        [to(21), received(chat(29))],
+        [phone, received(chat(21))],
+        [{ to: { group: "Team" }, from: 1 }, received(chat(23))],
+        [
+          { to: { username: "@BENJI" }, from: 11 },
+          received({ ...aChat(26, 11), username: "benji" }),
+        ],
+        [{ to: { username: "tg:81" }, from: 11 }, received(chat(26))],
+        [to(21), sent({ kind: "phone", phone: "+15550000021" as Phone, contactId: null })],
+        [to(22), sent({ kind: "chat", chatId: 22 as ChatId, address: "lid:9022" })],
+        [phone, sent({ kind: "chat", chatId: 5 as ChatId, phone: "+15550000021" as Phone })],
+      ]
+      for (const [recipient, quoted] of cases) {
+        assert.deepStrictEqual<unknown>(quoting(recipient, quoted), accepted)
+      }
+      assert.deepStrictEqual<unknown>(quoting(to(21), received(chat(21)), { messageId: 8 }), {
+        messageId: 8,
+      })
+    }),
+  )
+
+  it.effect("is refused where it is of another chat or number, or not there", () =>
+    Effect.sync(() => {
+      const phone = (digits: string) => ({ to: { phone: `+${digits}` }, from: 1 })
+      const cases: ReadonlyArray<readonly [recipient: object, quoted: QuotedMessage | null]> = [
+        [to(21), null],
+        [to(21), received(chat(21), { isThere: false })],
+        [to(21), received(chat(21), { numberId: 2 as NumberId })],
+        [to(21), received(chat(22))],
+        [phone("15550000099"), received(chat(21))],
+        [to(24), received({ ...aGroup(30, 1, null) })],
+        [{ to: { group: "Other" }, from: 1 }, received(chat(23))],
+        [to(23), received(aGroup(31, 1, "Team"))],
+        [to(21), sent({ kind: "group", group: "Team" })],
+      ]
+      for (const [recipient, quoted] of cases) {
+        assert.strictEqual(quoting(recipient, quoted), refused)
+      }
+      assert.strictEqual(
+        quoting(to(21), null, { messageId: 8 }),
+        "reply_not_possible replyTo.messageId",
+      )
+      assert.strictEqual(quoting(to(99), null), "chat_not_found to.chatId")
+      assert.isNull(quoting(to(21), null, null as never))
+    }),
+  )
+
+  it.effect("is named once, and by a single send alone", () =>
+    Effect.sync(() => {
+      const { batch, single } = sendRequestParser({ allowPrivate: false }, false, true)
+      const send = { text: "Hello", to: { phone: "+15550000001" } }
+      assert.deepStrictEqual(verdict(single({ ...send, replyTo: {} })), [
+        "validation_failed",
+        "replyTo",
+      ])
+      assert.deepStrictEqual(
+        verdict(single({ ...send, replyTo: { messageId: 1, receivedMessageId: 1 } })),
+        ["validation_failed", "replyTo"],
+      )
+      assert.deepStrictEqual(
+        verdict(batch({ ...send, to: [send.to], replyTo: { messageId: 1 } })),
+        ["validation_failed", "replyTo"],
+      )
+    }),
+  )
+})
+
 describe("without conversations", () => {
   it.effect("a chat is an unknown field", () =>
     Effect.sync(() => {
@@ -145,7 +244,11 @@ describe("without conversations", () => {
 
   it.effect("only what names a chat asks for conversations", () =>
     Effect.sync(() => {
-      const asking = [{ to: { chatId: 1 } }, { to: [{ phone: "+1" }, { chatId: null }] }]
+      const asking = [
+        { replyTo: null },
+        { to: { chatId: 1 } },
+        { to: [{ phone: "+1" }, { chatId: null }] },
+      ]
       const others = [
         null,
         "text",

@@ -205,6 +205,7 @@ describe("Idempotency-Key", () => {
           phones: [],
           contactIds: [],
           chatIds: [],
+          replyTo: null,
           mediaId: null,
           exactQuota: null,
           idempotency: { keyId: toClaimant(key), key: "key", fingerprint: "same", token: "dead" },

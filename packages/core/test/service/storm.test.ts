@@ -263,6 +263,7 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
         phones: [],
         contactIds: [],
         chatIds: [],
+        replyTo: null,
         mediaId: null,
         exactQuota: { numberId: number, planned },
         idempotency: null,

@@ -84,6 +84,11 @@ const Bubble = ({ arrived: { copy, from } }: { arrived: Arrived }) => {
     <li className="arrive flex max-w-[86%] flex-col items-start gap-1 self-start">
       <div className="rounded-xl rounded-tl-[3px] bg-bubble px-3 py-2 shadow-card">
         <p className="text-2xs font-semibold text-accent">{from}</p>
+        {copy.quote !== undefined && (
+          <blockquote className="my-1 line-clamp-3 border-l-2 border-accent pl-2 text-xs text-soft">
+            {copy.quote}
+          </blockquote>
+        )}
         {copy.media && (
           <p className="my-1 flex items-center gap-2 rounded-md bg-sunken px-2 py-1.5 text-xs">
             <Icon name="copy" />

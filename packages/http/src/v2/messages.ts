@@ -91,6 +91,15 @@ export const MessageJson = Schema.Struct({
     ),
     "Why it failed, when `status` is `failed`.",
   ),
+  replyTo: described(
+    Schema.optionalKey(
+      Schema.Union([
+        Schema.Struct({ receivedMessageId: IdJson }),
+        Schema.Struct({ messageId: IdJson }),
+      ]),
+    ),
+    "The message that it quotes, as the command named it; absent without one.",
+  ),
 }).annotate({ identifier: "Message" })
 
 /** The public message at `now`. A send is shown at its `createdAt`, so that a repeat gives the same answer. */
@@ -98,11 +107,15 @@ export const shownMessage = (
   message: Message,
   now: number,
   link: MediaLink,
-): typeof WorkspaceMessageJson.Type => ({
-  ...message,
-  status: statusAt(message, now),
-  media: publicMedia(message, now, link),
-})
+): typeof WorkspaceMessageJson.Type => {
+  const { replyTo, ...same } = message
+  return {
+    ...same,
+    ...(replyTo !== null && { replyTo }),
+    status: statusAt(message, now),
+    media: publicMedia(message, now, link),
+  }
+}
 
 /** Refusals about a recipient or its content. */
 export const refusedContent: ReadonlyArray<Refused> = [
@@ -195,7 +208,7 @@ const sendRoutes = (form: MessageForm): ReadonlyArray<RouteV2> => [
     status: 202,
     success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
     answer: jsonBody(form.shown, { ...examples.message, ...form.example }),
-    refused: refusedSend,
+    refused: [...refusedSend, "reply_not_possible"],
     handler: Effect.fnUntraced(function* sendMessage({ caller, idempotency, request }) {
       const messages = yield* Messages
       const { link } = yield* MediaLinks

@@ -5,7 +5,8 @@ import { errorBody } from "../HttpTestClients.ts"
 import type { Call } from "../HttpTestClients.ts"
 import { aKey, aListener, aNumber, aSender, expectBody, operate, settle } from "../Records.ts"
 import type { Created, PageBody } from "../Records.ts"
-import { ask, layerWithWayOut, simulator } from "../webhooks/Asking.ts"
+import { anEndpoint, ask, layerWithWayOut, pass, simulator } from "../webhooks/Asking.ts"
+import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 
 type Body = Created & Readonly<Record<string, unknown>>
 
@@ -17,15 +18,26 @@ const post = (token: string, json: object, path = messages, headers: Call["heade
 const accepted = (token: string, json: object) =>
   Effect.map(post(token, json), (answer) => expectBody<Body>(answer, 202))
 
-/** A person, or another one in a group, writes; the chat that it is in. */
-const aChat = (number: Created, json: object = {}) =>
+/** A person writes, perhaps in a group. */
+const write = (number: Created, json: object) =>
   Effect.map(
     operate({
       method: "POST",
       path: `${simulator}/numbers/${number.id}/received-messages`,
       json: { text: "Hello", ...json },
     }),
-    (answer) => (expectBody<Body>(answer, 201)["chat"] as Created).id,
+    (answer) => expectBody<Body>(answer, 201),
+  )
+
+/** The chat in which a person writes. */
+const aChat = (number: Created, json: object) =>
+  Effect.map(write(number, json), ({ chat }) => (chat as Created).id)
+
+/** What people got of the number, newest first. */
+const getCopies = (number: Created) =>
+  Effect.map(
+    operate({ path: `${simulator}/sent?number_id=${number.id}` }),
+    (answer) => expectBody<PageBody<Body>>(answer, 200).data,
   )
 
 const refusal = (token: string, json: object, path = messages) =>
@@ -118,6 +130,83 @@ layer(layerWithWayOut())("sends to chats", (it) => {
       const path = `/api/v2/chats/${chat}`
       expectBody(yield* ask({ method: "DELETE", path, token: key }), 200)
       assert.deepStrictEqual(expectBody<Body>(yield* once, 202), first)
+    }),
+  )
+
+  it.effect("quote a message of the chat, which the phone shows", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { number, token: key } = yield* aListener()
+      yield* anEndpoint(key, receiver, { events: ["message.sent"] })
+      const from = { lid: "4711" }
+      const question = yield* write(number, { from, text: "Open today?" })
+      const chat = (question["chat"] as Created).id
+      const answer = { to: { chat_id: chat }, text: "Yes" }
+      const reply_to = { received_message_id: question.id }
+      const first = yield* accepted(key, { ...answer, reply_to })
+      assert.deepStrictEqual(first["reply_to"], reply_to)
+      yield* settle
+      const own = { message_id: first.id }
+      const second = yield* accepted(key, { ...answer, text: "Until ten", reply_to: own })
+      const plain = yield* accepted(key, { ...answer, text: "Bye" })
+      assert.notProperty(plain, "reply_to")
+      yield* settle
+      const copies = yield* getCopies(number)
+      assert.deepStrictEqual(
+        copies.map(({ quote, text }) => [text, quote]),
+        [
+          ["Bye", undefined],
+          ["Until ten", "Yes"],
+          ["Yes", "Open today?"],
+        ],
+      )
+      assert.sameDeepMembers(
+        receiver.deliveries.map((delivery) => {
+          const { message } = bodyOfDelivery(delivery).data as unknown as { readonly message: Body }
+          return [message.id, message["reply_to"]]
+        }),
+        [
+          [first.id, reply_to],
+          [second.id, own],
+          [plain.id, undefined],
+        ],
+      )
+      const read = expectBody<Body>(
+        yield* ask({ path: `${messages}/${second.id}`, token: key }),
+        200,
+      )
+      assert.deepStrictEqual(read["reply_to"], own)
+    }),
+  )
+
+  it.effect("leave without a quote that was erased meanwhile, and take none that is", () =>
+    Effect.gen(function* () {
+      const { number, token: key } = yield* aListener()
+      const question = yield* write(number, { from: { lid: "4711" }, text: "Open today?" })
+      const send = {
+        to: { chat_id: (question["chat"] as Created).id },
+        text: "Yes",
+        reply_to: { received_message_id: question.id },
+      }
+      yield* write(number, { from: { lid: "4711" }, text: "Hello?" })
+      const { now } = expectBody<{ readonly now: string }>(
+        yield* operate({ path: `${simulator}/clock` }),
+        200,
+      )
+      const send_at = new Date(Date.parse(now) + 60_000).toISOString()
+      const sent = yield* accepted(key, { ...send, send_at })
+      const path = `/api/v2/received-messages/${question.id}`
+      expectBody(yield* ask({ method: "DELETE", path, token: key }), 200)
+      yield* pass(120)
+      yield* settle
+      assert.deepStrictEqual(
+        (yield* getCopies(number)).map(({ quote, text }) => [text, quote]),
+        [["Yes", undefined]],
+      )
+      const read = expectBody<Body>(yield* ask({ path: `${messages}/${sent.id}`, token: key }), 200)
+      assert.deepInclude(read, { status: "sent", reply_to: send.reply_to })
+      const field = "reply_to.received_message_id"
+      assert.deepStrictEqual(yield* refusal(key, send), [422, "reply_not_possible", field])
     }),
   )
 

@@ -64,6 +64,16 @@ export interface MessageContent {
 export interface SendMessage extends MessageContent {
   /** The recipient. */
   readonly to: SendRecipient
+  /** The message of the same chat that it quotes. Unknown while conversations are off. */
+  readonly replyTo?: ReplyTo | null | undefined
+}
+
+/** The message that a send quotes: exactly one of the fields. */
+export interface ReplyTo {
+  /** Id of a received message. */
+  readonly receivedMessageId?: number | undefined
+  /** Id of a message that was sent. */
+  readonly messageId?: number | undefined
 }
 
 /** The same message to many recipients. */
@@ -103,6 +113,17 @@ export type MessageRecipient =
       readonly group?: string
       /** Its Telegram username; absent while unknown. */
       readonly username?: string
+    }
+
+/** A quoted message, as a command names it. */
+export type QuotedMessage =
+  | {
+      /** Id of a received message. */
+      readonly receivedMessageId: number
+    }
+  | {
+      /** Id of a message that was sent. */
+      readonly messageId: number
     }
 
 /** Why a message failed. */
@@ -161,6 +182,8 @@ export interface Message {
    * null once the message is erased.
    */
   readonly reference: string | null
+  /** The message that it quotes, as the command named it; absent without one. */
+  readonly replyTo?: QuotedMessage
 }
 
 /** The messages of a batch. */

@@ -50,7 +50,7 @@ const dated = <A extends object>(record: A): Dated<A> =>
 
 /** The message as its event reports it. */
 export const messageReported = (
-  { createdAt, expiresAt, sendAt, sentAt, ...same }: Core.ReportedMessage,
+  { createdAt, expiresAt, replyTo, sendAt, sentAt, ...same }: Core.ReportedMessage,
   { mode, reference, workspaceId }: Pick<CoreRecords.Message, "mode" | "reference" | "workspaceId">,
 ): Message => ({
   ...same,
@@ -61,6 +61,7 @@ export const messageReported = (
   createdAt: date(createdAt),
   sentAt: dateOrNull(sentAt),
   reference,
+  ...(replyTo !== undefined && { replyTo }),
 })
 
 const shownRecipient = (recipient: CoreRecords.Recipient): Message["to"] => {
@@ -79,11 +80,12 @@ export const toPublicMessage = (
   link: CoreRecords.MediaLink,
 ): Message => {
   const to = shownRecipient(message.to)
-  const { createdAt, error, expiresAt, from, id, sendAt, sentAt, text } = message
+  const { createdAt, error, expiresAt, from, id, replyTo, sendAt, sentAt, text } = message
+  const quoting = replyTo === null ? {} : { replyTo }
   const status = statusAt(message, now)
   const media = publicMedia(message, now, link)
   return messageReported(
-    { id, status, from, to, text, media, sendAt, expiresAt, createdAt, sentAt, error },
+    { id, status, from, to, text, media, sendAt, expiresAt, createdAt, sentAt, error, ...quoting },
     message,
   )
 }

@@ -56,6 +56,8 @@ export interface SentCopy {
   readonly to: string
   /** The text, or the caption of the media. */
   readonly text: string
+  /** The text of the message that it quotes; absent without one. */
+  readonly quote?: string
   /** Null without an image or a file. */
   readonly media: {
     /** Its name. */

@@ -25,6 +25,9 @@ declare
   v_contact_ids json;
   v_contact_facts json;
   v_chat_facts json;
+  v_reply_received constant bigint := p_query #>> '{replyTo,receivedMessageId}';
+  v_reply_message constant bigint := p_query #>> '{replyTo,messageId}';
+  v_quoted json;
   v_media_facts json;
   v_exact_facts json;
   v_window interval;
@@ -79,6 +82,33 @@ begin
       and c.workspace_id = v_workspace
       and c.mode = p_query ->> 'mode'
     cross join lateral answered_chat(c) answered;
+  end if;
+  if v_reply_received is not null then
+    select json_build_object(
+      'numberId', r.number_id, 'isThere', r.revoked_at is null, 'chat', answered.chat, 'to', null
+    )
+    into v_quoted
+    from received_messages r
+    cross join lateral shown_received(r) shown
+    join chats c on c.id = r.chat_id
+    cross join lateral answered_chat(c) answered
+    where r.id = v_reply_received
+      and r.workspace_id = v_workspace
+      and r.mode = p_query ->> 'mode';
+  elsif v_reply_message is not null then
+    select json_build_object(
+      'numberId', m.number_id, 'isThere', has_left(m), 'chat', answered.chat, 'to', json_build_object(
+        'to_kind', m.to_kind, 'to_phone', m.to_phone, 'to_name', m.to_name, 'to_contact_id', m.to_contact_id,
+        'to_chat_id', m.to_chat_id, 'to_address', m.to_address
+      )
+    )
+    into v_quoted
+    from messages m
+    left join chats c on c.id = m.to_chat_id
+    left join lateral answered_chat(c) answered on true
+    where m.id = v_reply_message
+      and m.workspace_id = v_workspace
+      and m.mode = p_query ->> 'mode';
   end if;
   if v_media is not null then
     select json_build_object(
@@ -241,6 +271,7 @@ begin
     'contactIds', v_contact_ids,
     'contacts', v_contact_facts,
     'chats', v_chat_facts,
+    'quoted', v_quoted,
     'media', v_media_facts,
     'exact', v_exact_facts
   );

@@ -133,3 +133,18 @@ where c.id = :id
   and c.workspace_id = :workspaceId
   and c.mode = :mode
   and (:numbers::bigint[] is null or c.number_id = any (:numbers))
+
+-- name: quotedReceived
+select r.remote_id, r.from_me, shown.phone, shown.lid, shown.user_id, shown.username, shown.name, r.text, r.sent_at
+from received_messages r
+cross join lateral shown_received(r) shown
+where r.id = :id
+  and r.number_id = :numberId
+  and r.revoked_at is null
+
+-- name: quotedSent
+select m.transport_id, m.text, m.sent_at
+from messages m
+where m.id = :id
+  and m.number_id = :numberId
+  and has_left(m)

@@ -36,8 +36,8 @@ with followed as (
     latency_millis = excluded.latency_millis,
     groups = excluded.groups
 )
-insert into simulated_sent (transport_id, number_id, recipient, text, media, at)
-values (:transportId, :numberId, :recipient, :text, :media, :at)
+insert into simulated_sent (transport_id, number_id, recipient, text, media, at, quote)
+values (:transportId, :numberId, :recipient, :text, :media, :at, :quote)
 on conflict (number_id, transport_id) do nothing
 returning id
 
@@ -45,7 +45,7 @@ returning id
 -- The primary key, newest first.
 select
   s.id, m.id as message_id, s.transport_id, s.number_id, n.workspace_id, s.recipient, s.text,
-  s.media, s.at
+  s.media, s.at, s.quote
 from simulated_sent s
 join numbers n on n.id = s.number_id
 left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id
@@ -59,7 +59,7 @@ limit :limit
 -- Index simulated_sent_by_number.
 select
   s.id, m.id as message_id, s.transport_id, s.number_id, n.workspace_id, s.recipient, s.text,
-  s.media, s.at
+  s.media, s.at, s.quote
 from simulated_sent s
 join numbers n on n.id = s.number_id
 left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id

@@ -10,6 +10,7 @@ import type {
   MessageId,
   NumberId,
   Platform,
+  Quote,
   ReceivedKind,
   ReceivedMessage,
   ReceivedMessageId,
@@ -39,6 +40,8 @@ const chatsOfNumbers = statement("received.chatsOfNumbers", options)
 const chatsOfPhone = statement("received.chatsOfPhone", options)
 const getChat = statement("received.chat")
 
+const quotedReceived = statement("received.quotedReceived")
+const quotedSent = statement("received.quotedSent")
 const isReceived = statement("is_received")
 const deleteReceived = statement("delete_received")
 const deleteChat = statement("delete_chat")
@@ -110,6 +113,22 @@ const toChat = (row: Row<"received.chat">): Chat => ({
   mergedInto: idOrNull<ChatId>(row.merged_into),
 })
 
+const toQuote = (row: Row<"received.quotedReceived">): Quote => ({
+  remoteId: row.remote_id,
+  isSent: false,
+  author: row.from_me ? null : toPerson(row),
+  text: row.text,
+  sentAt: row.sent_at.getTime(),
+})
+
+const toSentQuote = (row: Row<"received.quotedSent">): Quote => ({
+  remoteId: row.transport_id,
+  isSent: true,
+  author: null,
+  text: row.text,
+  sentAt: millis(row.sent_at) ?? 0,
+})
+
 /** Whose records may be read; `numbers` null: those of all. */
 const toParams = (
   { mode, restriction, workspaceId }: CallerScope,
@@ -127,7 +146,7 @@ const toParams = (
 
 type ReadMethods = Pick<
   ChatStore,
-  "listReceived" | "receivedAfter" | "getReceived" | "listChats" | "getChat"
+  "listReceived" | "receivedAfter" | "getReceived" | "listChats" | "getChat" | "quote"
 >
 
 const readMethods = (database: DatabaseService): ReadMethods => ({
@@ -181,6 +200,11 @@ const readMethods = (database: DatabaseService): ReadMethods => ({
       )
       return { items: page.items.map(({ row }) => toChat(row)), next: page.next }
     })
+  },
+  quote(numberId, replyTo) {
+    return "receivedMessageId" in replyTo
+      ? quotedReceived.first(database, { numberId, id: replyTo.receivedMessageId }, toQuote)
+      : quotedSent.first(database, { numberId, id: replyTo.messageId }, toSentQuote)
   },
   getChat(scope, id) {
     return getChat.first(database, { ...toParams(scope), id }, toChat)

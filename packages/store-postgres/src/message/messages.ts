@@ -25,6 +25,7 @@ import type {
   NumberId,
   Phone,
   Plan,
+  QuotedMessage,
   Recipient,
   SendingNumber,
   StoredAttempt,
@@ -42,7 +43,8 @@ import type { Element, Params, Row } from "../database/Sql.ts"
 import { releaseClaim, toClaimParams } from "../request/idempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { listMessages, searchMessages } from "./messageList.ts"
-import { toMessage } from "./toMessage.ts"
+import { toMessage, toRecipient } from "./toMessage.ts"
+import type { RecipientColumns } from "./toMessage.ts"
 
 // A batch of acceptances as parameters of one call, and the outcome of each.
 
@@ -295,6 +297,7 @@ interface Loaded {
   readonly contactIds?: Readonly<Record<Phone, ContactId>> | null
   readonly contacts?: ReadonlyArray<Contact> | null
   readonly chats?: ReadonlyArray<AnsweredChat> | null
+  readonly quoted?: (Omit<QuotedMessage, "to"> & { readonly to: RecipientColumns | null }) | null
   readonly media?: MediaFile | null
   readonly exact?: ExactQuota | null
 }
@@ -362,6 +365,9 @@ const toFacts = (query: AcceptanceQuery, loaded: Loaded): AcceptanceFacts => {
     contactIdByPhone: new Map(contactIds.map(([phone, id]) => [phone as Phone, id])),
     contacts: new Map((loaded.contacts ?? []).map((contact) => [contact.id, contact])),
     chats: new Map(chats.map((chat) => [chat.id, chat])),
+    quoted: loaded.quoted
+      ? { ...loaded.quoted, to: loaded.quoted.to && toRecipient(loaded.quoted.to) }
+      : null,
     media: loaded.media ?? null,
   }
 }

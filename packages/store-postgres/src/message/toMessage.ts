@@ -74,8 +74,14 @@ const toReplyTo = (row: MessageRow): Message["replyTo"] => {
   return messageId === null ? null : { messageId }
 }
 
+/** What a row says of its recipient. */
+export type RecipientColumns = Pick<
+  MessageRow,
+  "to_kind" | "to_phone" | "to_name" | "to_address" | "to_contact_id" | "to_chat_id"
+>
+
 /** The name is that of a group, or a username. */
-const toChatRecipient = (row: MessageRow): Recipient => {
+const toChatRecipient = (row: RecipientColumns): Recipient => {
   const { to_address: address, to_name: name, to_phone: phone } = row
   return {
     kind: "chat",
@@ -86,7 +92,7 @@ const toChatRecipient = (row: MessageRow): Recipient => {
   }
 }
 
-const toRecipient = (row: MessageRow): Recipient => {
+export const toRecipient = (row: RecipientColumns): Recipient => {
   const contactId = idOrNull<ContactId>(row.to_contact_id)
   const phone = (row.to_phone ?? "") as Phone
   const name = row.to_name ?? ""

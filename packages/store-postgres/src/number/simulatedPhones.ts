@@ -44,6 +44,7 @@ const toCopy = (row: Row<"simulated.sent">): SentCopy => ({
   text: row.text,
   media: row.media as SentCopy["media"],
   at: row.at.getTime(),
+  ...(row.quote !== null && { quote: row.quote }),
 })
 
 const toCopyParams = (copy: ReceivedCopy) => ({
@@ -53,6 +54,7 @@ const toCopyParams = (copy: ReceivedCopy) => ({
   text: copy.text,
   media: copy.media,
   at: copy.at,
+  quote: copy.quote ?? null,
 })
 
 export const simulatedPhones = (database: DatabaseService): SimulatedPhones => ({

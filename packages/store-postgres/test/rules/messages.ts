@@ -8,6 +8,7 @@ import {
   fullUntil,
   fullUntilAfter,
   hasExpired,
+  hasLeft,
   isInBound,
   nextTestTick,
   visibleModes,
@@ -24,6 +25,17 @@ import { compare, draw, iso, toMillisSql } from "./compare.ts"
 const states = Object.keys(transitions) as ReadonlyArray<MessageState>
 
 export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
+  it.effect("which messages have left", () =>
+    compare("left", {
+      rows: { m: "messages" },
+      sql: "has_left(m)",
+      draw: Effect.map(draw.from(states), (state) => ({
+        facts: { m: { state } },
+        core: hasLeft({ state }),
+      })),
+    }),
+  )
+
   it.effect("which messages count in the quota", () =>
     compare("counts", {
       rows: { m: "messages" },

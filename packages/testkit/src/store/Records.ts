@@ -281,7 +281,7 @@ export interface AcceptanceOptions {
   readonly idempotency?: IdempotencyClaim | null
   /** Properties of each message. */
   readonly message?: Partial<
-    Pick<NewMessage, "to" | "text" | "media" | "callbackUrl" | "reference">
+    Pick<NewMessage, "to" | "text" | "media" | "callbackUrl" | "reference" | "replyTo">
   >
 }
 
@@ -363,6 +363,7 @@ export const aQuery = (
   phones: [],
   contactIds: [],
   chatIds: [],
+  replyTo: null,
   mediaId: null,
   exactQuota: null,
   idempotency: null,

@@ -1,7 +1,18 @@
 /** Sends that answer a chat: what acceptance reads of it, and what a message keeps. */
 import { assert } from "@effect/vitest"
 import { recipientName, Store } from "@messaging-service/core"
-import type { AnsweredChat, ChatId, Phone, Recipient } from "@messaging-service/core"
+import type {
+  AcceptanceQuery,
+  AnsweredChat,
+  ChatId,
+  MessageId,
+  Phone,
+  ReceivedMessageId,
+  Recipient,
+  ReplyTo,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
 import { toScope } from "../Reading.ts"
@@ -17,7 +28,7 @@ import {
   noon,
   roomy,
 } from "../Records.ts"
-import { claimOne } from "../Sending.ts"
+import { claimOne, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { aLid, aText, nobody, readChats, received, someone, turnOn } from "./receiving.ts"
 
@@ -25,8 +36,11 @@ const unknown = 999_999_999 as ChatId
 
 const aReceivingStage = Effect.tap(aStage(), ({ workspace }) => turnOn(workspace.id))
 
-const facts = (...query: Parameters<typeof aQuery>) =>
-  Store.use(({ messages }) => messages.loadAcceptance(aQuery(...query)))
+const facts = (workspaceId: WorkspaceId, query: Partial<AcceptanceQuery>) =>
+  Store.use(({ messages }) => messages.loadAcceptance({ ...aQuery(workspaceId), ...query }))
+
+const quote = (number: SendingNumber, replyTo: ReplyTo) =>
+  Store.use(({ chats }) => chats.quote(number.id, replyTo))
 
 export const answers: Topic = (it) => {
   it.effect("the named chats, with their number where the request names none", () =>
@@ -133,6 +147,107 @@ export const answers: Topic = (it) => {
       assert.strictEqual((yield* facts(workspace.id, { chatIds: [id] })).chats.size, 1)
       yield* chats.deleteConversations(workspace.id)
       assert.strictEqual((yield* facts(workspace.id, { chatIds: [id] })).chats.size, 0)
+    }),
+  )
+
+  it.effect("a received message that is quoted, with its chat, while it is stored", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number, workspace } = yield* aReceivingStage
+      const person = someone({ phone: aPhone(), name: "Ann" })
+      const texts = [aText({ person }), aText({ person, fromMe: true, text: "Mine" })]
+      const [first, echo] = yield* received(number, texts)
+      const replyTo = { receivedMessageId: present(first).id }
+      const read = (query: Partial<AcceptanceQuery> = {}) =>
+        Effect.map(facts(workspace.id, { replyTo, ...query }), ({ quoted }) => quoted)
+      const { id } = present(first).chat
+      assert.deepStrictEqual(yield* read(), {
+        numberId: number.id,
+        isThere: true,
+        chat: { ...person, id, current: id, numberId: number.id, type: "person", groupId: null },
+        to: null,
+      })
+      assert.isNull(yield* read({ mode: "test" }))
+      assert.isNull(yield* read({ workspaceId: (yield* aReceivingStage).workspace.id }))
+      assert.isNull(yield* read({ replyTo: { receivedMessageId: 999_999_999 as never } }))
+      const [text, own] = texts
+      assert.deepStrictEqual(yield* quote(number, replyTo), {
+        remoteId: present(text).remoteId,
+        isSent: false,
+        author: person,
+        text: "Hello",
+        sentAt: present(text).sentAt,
+      })
+      assert.deepStrictEqual(yield* quote(number, { receivedMessageId: present(echo).id }), {
+        remoteId: present(own).remoteId,
+        isSent: false,
+        author: null,
+        text: "Mine",
+        sentAt: present(own).sentAt,
+      })
+      assert.isNull(yield* quote(yield* aNumber(workspace.id), replyTo))
+      yield* chats.deleteReceived(toScope(workspace.id), replyTo.receivedMessageId, noon)
+      assert.isNull(yield* read())
+      assert.isNull(yield* quote(number, replyTo))
+    }),
+  )
+
+  it.effect("a message that is quoted is there once it has left", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aReceivingStage
+      const [first] = yield* received(number, [aText({ person: someone({ lid: aLid() }) })])
+      const { id } = present(first).chat
+      const to = { kind: "chat", chatId: id, address: "lid:1" } as const
+      const message = yield* aMessage(number, { message: { to, text: "Sent" } })
+      const other = yield* aMessage(number, { now: noon + 1 })
+      const read = (messageId: MessageId, query: Partial<AcceptanceQuery> = {}) =>
+        Effect.map(
+          facts(workspace.id, { replyTo: { messageId }, ...query }),
+          ({ quoted }) => quoted,
+        )
+      const waiting = present(yield* read(message.id))
+      assert.deepStrictEqual(
+        [waiting.numberId, waiting.isThere, waiting.to, waiting.chat?.id],
+        [number.id, false, to, id],
+      )
+      assert.isNull(yield* quote(number, { messageId: message.id }))
+      yield* sendNext(number)
+      assert.isTrue((yield* read(message.id))?.isThere)
+      assert.deepStrictEqual(yield* quote(number, { messageId: message.id }), {
+        remoteId: message.transportId,
+        isSent: true,
+        author: null,
+        text: "Sent",
+        sentAt: noon,
+      })
+      assert.deepStrictEqual(yield* read(other.id), {
+        numberId: number.id,
+        isThere: false,
+        chat: null,
+        to: other.to,
+      })
+      assert.isNull(yield* read(message.id, { mode: "test" }))
+      assert.isNull(yield* quote(yield* aNumber(workspace.id), { messageId: message.id }))
+    }),
+  )
+
+  it.effect("a message keeps what it quotes", () =>
+    Effect.gen(function* () {
+      const { messages } = yield* Store
+      const { number } = yield* aStage()
+      const quoted: ReadonlyArray<ReplyTo> = [
+        { receivedMessageId: 7 as ReceivedMessageId },
+        { messageId: 8 as MessageId },
+      ]
+      const sent = yield* Effect.forEach(quoted, (replyTo, index) =>
+        aMessage(number, { now: noon + index, message: { replyTo } }),
+      )
+      assert.deepStrictEqual<unknown>(
+        (yield* messages.byIds(ids(sent))).map(({ replyTo }) => replyTo),
+        quoted,
+      )
+      const claimed = yield* claimOne(number, { now: noon + hour })
+      assert.deepStrictEqual(claimed.message.replyTo, quoted[0])
     }),
   )
 

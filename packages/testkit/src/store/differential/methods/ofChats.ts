@@ -19,9 +19,11 @@ import type {
   SendingNumber,
 } from "@messaging-service/core"
 import { day, hour } from "../../Records.ts"
+import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
 import { aNewFile } from "./ofRecords.ts"
+import { aReplyTo } from "./ofMessages.ts"
 
 const someSettings = (c: Chooser): ConversationSettings => ({
   groups: !c.once(3),
@@ -119,6 +121,14 @@ export const ofChats: Methods<"chats"> = {
   anyConversations: { weight: 1, input: () => [] },
   putConversations: { weight: 6, input: (c) => [c.workspaceId(), someSettings(c)] },
   deleteConversations: { weight: 1, input: (c) => [c.workspaceId()] },
+  quote: {
+    weight: 4,
+    input: (c) => {
+      const replyTo = aReplyTo(c)
+      if (replyTo === null) throw new PassedOver()
+      return [c.id<NumberId>("number"), replyTo]
+    },
+  },
   receive: {
     weight: 8,
     kind: "received",

@@ -19,7 +19,9 @@ import type {
   NewMessage,
   NumberFacts,
   NumberId,
+  ReceivedMessageId,
   Recipient,
+  ReplyTo,
   SendingNumber,
   Settlement,
   Contact,
@@ -46,6 +48,14 @@ const aRecipient = (c: Chooser, workspaceId: WorkspaceId): Recipient => {
       }
   }
   return { kind: "phone", phone: c.phone(), contactId: null }
+}
+
+/** Of any record that there is, or was. */
+export const aReplyTo = (c: Chooser): ReplyTo | null => {
+  const received = c.record<{ readonly id: ReceivedMessageId }>("received")
+  const sent = c.record<Message>("message")
+  if (c.once(3) && received !== undefined) return { receivedMessageId: received.id }
+  return c.once(4) && sent !== undefined ? { messageId: sent.id } : null
 }
 
 const aChatRecipient = (c: Chooser): Recipient => {
@@ -93,7 +103,7 @@ const aNewMessage = (
   callbackUrl: c.maybe(() => c.url()),
   reference: c.one([null, null, "order 1", "order 2"]),
   campaign: null,
-  replyTo: null,
+  replyTo: aReplyTo(c),
 })
 
 /** The same for all: a store may remember until when a number is full. */
@@ -257,6 +267,7 @@ export const ofMessages: Methods<"messages"> = {
           phones: [...new Set(c.some(3, () => c.phone()))],
           contactIds: c.ids("contact"),
           chatIds: c.ids("chat"),
+          replyTo: aReplyTo(c),
           mediaId: c.maybe(() => c.id("media")),
           exactQuota: c.maybe(() => ({
             numberId: from,
