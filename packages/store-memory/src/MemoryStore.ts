@@ -23,6 +23,7 @@ import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
 import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore, shardLeases } from "./sessions.ts"
+import { readMarkSteps } from "./readMarks.ts"
 import { simulatedPhones } from "./simulatedPhones.ts"
 import type { Steps } from "./collections.ts"
 
@@ -67,7 +68,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
     campaigns: campaignStore(tables),
-    chats: chatStore(tables),
+    chats: { ...chatStore(tables), ...readMarkSteps(tables) },
     receivedFiles: receivedFileStore(tables),
     browserSessions: browserSessionStore(tables),
     news: changeFeedStore(tables),

@@ -38,9 +38,8 @@ import type {
   TransportId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { newestFirst, turningPoint } from "./collections.ts"
+import { earliest, newestFirst, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import { countUnread, further, mergeMarks, readMarkSteps } from "./readMarks.ts"
 import { discardStored } from "./media.ts"
 import { announce } from "./serviceStores.ts"
 import { findLane, findWorkspace, transportKey } from "./tables.ts"
@@ -65,6 +64,33 @@ const withStored = (owner: WorkspaceRow) => {
 
 const addressesMeet = (one: Person, other: Person): boolean =>
   personAddresses.some((name) => one[name] !== null && one[name] === other[name])
+
+type UpTo = ReceivedMessageId | null
+
+/** The later of two messages. */
+const further = (a: UpTo, b: UpTo): UpTo => (Math.max(a ?? 0, b ?? 0) || null) as UpTo
+
+/** Its messages of others behind that one, the latest first. */
+export const messagesBehind = (row: ChatRow, upTo: UpTo): ReadonlyArray<ReceivedRow> =>
+  row.lane.received
+    .filter(({ chat, message }) => chat === row && !message.fromMe && message.id > (upTo ?? 0))
+    .toReversed()
+
+export const countUnread = (row: ChatRow): number => messagesBehind(row, row.chat.readUpTo).length
+
+export const setMarkDue = (tables: Tables, row: ChatRow, at: number | null): void => {
+  row.markDue = at
+  if (at === null) tables.unmarked.delete(row)
+  else tables.unmarked.add(row)
+}
+
+/** The remote hears again of what it may not know of either. */
+const mergeMarks = (tables: Tables, from: ChatRow, into: ChatRow): void => {
+  const upTo = (Math.min(from.marked.upTo ?? 0, into.marked.upTo ?? 0) || null) as UpTo
+  into.marked = { ...into.marked, upTo }
+  setMarkDue(tables, into, earliest([from.markDue, into.markDue]))
+  setMarkDue(tables, from, null)
+}
 
 /** The chat goes on in the other one. */
 const mergeChat = (tables: Tables, from: ChatRow, into: ChatRow): void => {
@@ -592,9 +618,14 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
   return isMoreToGo
 }
 
-export const chatStore = (tables: Tables): Steps<ChatStore> => ({
+/** Without what stands in modules of its own. */
+type ChatSteps = Omit<
+  Steps<ChatStore>,
+  "markRead" | "claimReadMarks" | "settleReadMark" | "postponeReadMark" | "settledReadMarks"
+>
+
+export const chatStore = (tables: Tables): ChatSteps => ({
   ...readSteps(tables),
-  ...readMarkSteps(tables),
 
   conversations: (workspaceId) => {
     const owner = findWorkspace(tables, workspaceId)

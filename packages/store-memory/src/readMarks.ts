@@ -1,39 +1,20 @@
 /** How far chats are read, and what remotes know of it, in memory. */
 import { isOwned } from "@messaging-service/core"
-import type { ChatStore, Owned, ReceivedMessageId } from "@messaging-service/core"
-import { chatIn, current, isOpen, isReadable } from "./chats.ts"
+import type { ChatStore, Owned } from "@messaging-service/core"
+import {
+  chatIn,
+  countUnread,
+  current,
+  isOpen,
+  isReadable,
+  messagesBehind,
+  setMarkDue,
+} from "./chats.ts"
 import { earliest } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { standing } from "./lanes.ts"
 import { finishClaim, findLane, isLost } from "./tables.ts"
-import type { ChatRow, ReceivedRow, Tables } from "./tables.ts"
-
-type UpTo = ReceivedMessageId | null
-
-/** The later of two messages. */
-export const further = (a: UpTo, b: UpTo): UpTo => (Math.max(a ?? 0, b ?? 0) || null) as UpTo
-
-/** Its messages of others behind that one, the latest first. */
-const messagesBehind = (row: ChatRow, upTo: UpTo): ReadonlyArray<ReceivedRow> =>
-  row.lane.received
-    .filter(({ chat, message }) => chat === row && !message.fromMe && message.id > (upTo ?? 0))
-    .toReversed()
-
-export const countUnread = (row: ChatRow): number => messagesBehind(row, row.chat.readUpTo).length
-
-const setDue = (tables: Tables, row: ChatRow, at: number | null): void => {
-  row.markDue = at
-  if (at === null) tables.unmarked.delete(row)
-  else tables.unmarked.add(row)
-}
-
-/** The remote hears again of what it may not know of either. */
-export const mergeMarks = (tables: Tables, from: ChatRow, into: ChatRow): void => {
-  const upTo = (Math.min(from.marked.upTo ?? 0, into.marked.upTo ?? 0) || null) as UpTo
-  into.marked = { ...into.marked, upTo }
-  setDue(tables, into, earliest([from.markDue, into.markDue]))
-  setDue(tables, from, null)
-}
+import type { ChatRow, Tables } from "./tables.ts"
 
 /** Chats whose remote can hear of the mark now. */
 const connectedMarks = (tables: Tables, owned: Owned): ReadonlyArray<ChatRow> =>
@@ -51,7 +32,7 @@ export const nextReadMarkDue = (tables: Tables, owned: Owned): number | null =>
 /** Messages of one mark. */
 const mostMessages = 100
 
-type ReadMarkSteps = Pick<
+export type ReadMarkSteps = Pick<
   Steps<ChatStore>,
   "markRead" | "claimReadMarks" | "settleReadMark" | "postponeReadMark" | "settledReadMarks"
 >
@@ -69,7 +50,7 @@ export const readMarkSteps = (tables: Tables): ReadMarkSteps => ({
     if (upTo > (row.chat.readUpTo ?? 0)) {
       row.chat = { ...row.chat, readUpTo: upTo }
       row.chat = { ...row.chat, unread: countUnread(row) }
-      setDue(tables, row, row.mode === "live" ? now : null)
+      setMarkDue(tables, row, row.mode === "live" ? now : null)
     }
     const readUpTo = row.chat.readUpTo ?? upTo
     finishClaim(tables, claim, [id, readUpTo])
@@ -84,7 +65,7 @@ export const readMarkSteps = (tables: Tables): ReadMarkSteps => ({
       .flatMap((row) => {
         const { chat, group, lane, person, marked } = row
         const { readUpTo } = chat
-        setDue(tables, row, until)
+        setMarkDue(tables, row, until)
         return readUpTo === null
           ? []
           : {
@@ -105,12 +86,12 @@ export const readMarkSteps = (tables: Tables): ReadMarkSteps => ({
     const row = tables.chats.get(chatId)
     if (row === undefined || row.markDue === null) return
     row.marked = { upTo, at }
-    if ((row.chat.readUpTo ?? 0) <= upTo) setDue(tables, row, null)
+    if ((row.chat.readUpTo ?? 0) <= upTo) setMarkDue(tables, row, null)
   },
 
   postponeReadMark: (id, until) => {
     const row = tables.chats.get(id)
-    if (row !== undefined && row.markDue !== null) setDue(tables, row, until)
+    if (row !== undefined && row.markDue !== null) setMarkDue(tables, row, until)
   },
 
   settledReadMarks: (numberId) =>

@@ -15,13 +15,13 @@ import {
   isJidNewsletter,
   isLidUser,
   isPnUser,
+  jidNormalizedUser,
   normalizeMessageContent,
   toNumber,
 } from "baileys"
 import type { BinaryNode, proto, WAMessageKey } from "baileys"
 import { toFileSource } from "./files.ts"
 import type { SealKind } from "./files.ts"
-import { addressIn } from "./readMarks.ts"
 import { toDigits } from "./recipients.ts"
 
 /** The number's own addresses. */
@@ -297,6 +297,10 @@ const quoteIn = (message: proto.IMessage): Incoming["quote"] => {
   if (!stanzaId && !quoted) return null
   return { remoteId: stanzaId || null, text: (quoted && describe(quoted)?.text) ?? "" }
 }
+
+/** Who wrote the message, without the device. */
+const addressIn = ({ attrs }: BinaryNode): string | null =>
+  jidNormalizedUser(attrs["participant"] ?? attrs["from"]) || null
 
 /** The message's key, by which the phone finds it. */
 const toKey = (

@@ -3,7 +3,6 @@
  * other address of the person it counts for nothing.
  */
 import type { ReadMark, ReadMarkOutcome } from "@messaging-service/core"
-import { jidNormalizedUser } from "baileys"
 import type { BinaryNode, WAMessageKey } from "baileys"
 import { Data, Deferred, Effect } from "effect"
 import type { Connection } from "./Connection.ts"
@@ -26,10 +25,6 @@ const findAddress = ({ person }: Pick<ReadMark, "person">): string | null => {
   if (person?.lid != null) return `${person.lid}@lid`
   return person?.phone == null ? null : `${person.phone.slice(1)}@s.whatsapp.net`
 }
-
-/** Who wrote the message, without the device. */
-export const addressIn = ({ attrs }: BinaryNode): string | null =>
-  jidNormalizedUser(attrs["participant"] ?? attrs["from"]) || null
 
 /** The messages as the library names them. */
 export const toKeys = (mark: ReadMark): ReadonlyArray<WAMessageKey> =>

@@ -5,7 +5,6 @@ import {
   command,
   count,
   flag,
-  id,
   many,
   maybe,
   number,
@@ -73,7 +72,7 @@ export const chatCommands = [
     name: "chats read",
     as: "key or operator",
     summary: "Marks a chat as read up to a message of it, here and on the phone.",
-    arguments: { chat: once(id("chat")) },
+    arguments: { chat: once(count("ID", "The id of the chat.")) },
     options: {
       ...targetOptions,
       "up-to": once(count("ID", "The last received message that was read.")),

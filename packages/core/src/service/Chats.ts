@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { authorize, dayMillis, toScope } from "../model/Auth.ts"
 import type { Authorized, AuthorizationCode, Caller } from "../model/Auth.ts"
 import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
-import type { IdempotencyCode, IdempotencyKey } from "../model/Idempotency.ts"
+import type { IdempotencyClaim, IdempotencyCode, IdempotencyKey } from "../model/Idempotency.ts"
 import {
   decoded,
   described,
@@ -255,13 +255,42 @@ export class Chats extends Context.Service<
   )
 }
 
+const noChat = refuse("chat_not_found", { inPath: true })
+
+/** Makes what stores how far a chat is read, and wakes what marks it at the remote. */
+const makeMark = Effect.gen(function* makeMark() {
+  const { chats } = yield* Store
+  const wakeUp = yield* WakeUp
+  return Effect.fnUntraced(function* mark(
+    caller: Authorized,
+    id: ChatId | undefined,
+    upTo: ReceivedMessageId,
+    claim: IdempotencyClaim | null,
+  ) {
+    if (id === undefined) return yield* noChat
+    const now = yield* Clock.currentTimeMillis
+    const marked = yield* commitAndWake(
+      chats.markRead(toScope(caller), id, upTo, now, claim),
+      wakeUp.wake("read_marks"),
+    )
+    if (marked._tag === "Marked") return { chatId: id, upTo: marked.upTo }
+    switch (marked.guard) {
+      case "idempotency":
+        return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+      case "chat":
+        return yield* noChat
+      case "message":
+        return yield* refuse("received_message_not_found", { field: "upTo" })
+    }
+  })
+})
+
 const make = Effect.gen(function* makeChats() {
   const { chats } = yield* Store
   const reading: Reading = { chats, cursors: yield* makeCursors }
   const erase = yield* makeReceivedErasure
   const idempotent = yield* makeIdempotent
-  const wakeUp = yield* WakeUp
-  const noChat = refuse("chat_not_found", { inPath: true })
+  const mark = yield* makeMark
   const noMessage = refuse("received_message_not_found")
   return Chats.of({
     areOn: ({ workspaceId }) =>
@@ -303,31 +332,11 @@ const make = Effect.gen(function* makeChats() {
     }),
     markRead: Effect.fn("Chats.markRead")(function* (input, id, command, requested) {
       const caller = yield* authorize(input, "markChatRead")
-      const request = yield* Effect.fromResult(decodeRead(command))
-      const upTo = request.upTo as ReceivedMessageId
+      const { upTo } = yield* Effect.fromResult(decodeRead(command))
       return yield* idempotent.run(caller, requested, {
-        work: Effect.fnUntraced(function* mark(claim) {
-          if (id === undefined) return yield* noChat
-          const now = yield* Clock.currentTimeMillis
-          const marked = yield* commitAndWake(
-            chats.markRead(toScope(caller), id, upTo, now, claim),
-            wakeUp.wake("read_marks"),
-          )
-          if (marked._tag === "Marked") return { chatId: id, upTo: marked.upTo }
-          switch (marked.guard) {
-            case "idempotency":
-              return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
-            case "chat":
-              return yield* noChat
-            case "message":
-              return yield* refuse("received_message_not_found", { field: "upTo" })
-          }
-        }),
-        again: ([chatId, markedUpTo]) =>
-          Effect.succeed({
-            chatId: chatId as ChatId,
-            upTo: markedUpTo as ReceivedMessageId,
-          }),
+        work: (claim) => mark(caller, id, upTo as ReceivedMessageId, claim),
+        again: ([chatId, furthest]) =>
+          Effect.succeed({ chatId: chatId as ChatId, upTo: furthest as ReceivedMessageId }),
       })
     }),
   })

@@ -101,6 +101,16 @@ const makeNamed = (run: Run, front: Effect.Effect<Args, Failure, ComposedService
   }
 }
 
+/** The key of a command that can be repeated. */
+const takeKey = (options: RepeatOptions | undefined, path: string, command: unknown) =>
+  Effect.suspend(() => repeatable(options, path, command))
+
+/** Shows the answer of a command that can be repeated. */
+const replayable =
+  <A, B extends object>(show: (record: A) => B) =>
+  ({ answer, replayed }: IdempotentResult<A>): Made<B> =>
+    withReplayed(show(answer), replayed)
+
 /** Makes rows of methods that all take these arguments in front, such as the caller. */
 export const makeRows = <Front extends Args>(
   run: Run,
@@ -139,11 +149,8 @@ export const makeRows = <Front extends Args>(
         show: (record: Created<Shape[Name]>) => B,
       ) =>
       (command: Command<Front, Shape[Name]>, options?: RepeatOptions): Promise<Made<B>> => {
-        const key = Effect.suspend(() => repeatable(options, path, command))
-        const args = Effect.map(key, (repeat) => [command, repeat])
-        const toResult = ({ answer: record, replayed }: IdempotentResult<Created<Shape[Name]>>) =>
-          withReplayed(show(record), replayed)
-        return answer(service, name, args, toResult)
+        const args = Effect.map(takeKey(options, path, command), (key) => [command, key])
+        return answer(service, name, args, replayable(show))
       },
 
     /** Takes a thing, or its id, and a command about it that can be repeated. */
@@ -160,11 +167,8 @@ export const makeRows = <Front extends Args>(
         options?: RepeatOptions,
       ): Promise<Made<B>> => {
         const id = toId(thing)
-        const key = Effect.suspend(() => repeatable(options, toPath(id), command))
-        const args = Effect.map(key, (repeat) => [id, command, repeat])
-        const toResult = ({ answer: record, replayed }: IdempotentResult<Created<Shape[Name]>>) =>
-          withReplayed(show(record), replayed)
-        return answer(service, name, args, toResult)
+        const args = Effect.map(takeKey(options, toPath(id), command), (key) => [id, command, key])
+        return answer(service, name, args, replayable(show))
       },
 
     /** Takes a query. */
