@@ -2,8 +2,14 @@
  * Sends over a number's session. A repeat has the same random id, so Telegram takes a message once, and
  * refusing a repeat as known proves that it was sent.
  */
-import { TelegramTransport, outcomeOnceExpired, sleepInRealTime } from "@messaging-service/core"
+import {
+  FileUnavailable,
+  TelegramTransport,
+  outcomeOnceExpired,
+  sleepInRealTime,
+} from "@messaging-service/core"
 import type {
+  FileRequest,
   NumberId,
   OutgoingMessage,
   Quote,
@@ -14,7 +20,7 @@ import type {
 } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
-import { Clock, Deferred, Effect, Layer } from "effect"
+import { Clock, Deferred, Effect, Layer, Stream } from "effect"
 import { hash } from "node:crypto"
 import {
   accepted,
@@ -28,6 +34,7 @@ import {
 } from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
 import { toText, upload } from "./content.ts"
+import { fetchFile } from "./files.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenAccount } from "./Account.ts"
 import { markOver } from "./readMarks.ts"
@@ -268,6 +275,17 @@ const attempt = (
   )
 }
 
+/** The bytes of a file, while the session is open. */
+const fileOver = (sessions: typeof Sessions.Service, { numberId, source }: FileRequest) =>
+  overSession(sessions, numberId, (account) =>
+    Effect.succeed({ bytes: fetchFile(account, source) }),
+  ).pipe(
+    Effect.map((found) =>
+      "bytes" in found ? found.bytes : Stream.fail(new FileUnavailable({ reason: "later" })),
+    ),
+    Stream.unwrap,
+  )
+
 export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = Layer.effect(
   TelegramTransport,
   Effect.gen(function* makeTransport() {
@@ -283,6 +301,7 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         (mark: ReadMark): Effect.Effect<ReadMarkOutcome> =>
           overSession(sessions, mark.numberId, (account) => markOver(account, mark)),
       ),
+      fetchFile: (file) => fileOver(sessions, file),
       // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,
       connections: sessions.reports,

@@ -6,6 +6,7 @@
 import { unknownPerson } from "@messaging-service/core"
 import type { Incoming, Person, ReceivedContent, ReceivedFile } from "@messaging-service/core"
 import type { tl } from "@mtcute/node"
+import { getBytes, toFileSource } from "./fileSource.ts"
 
 /** The people and groups of an update, by id. */
 export interface KnownPeers {
@@ -61,11 +62,6 @@ const noFile: ReceivedFile = {
 const toCount = (value: number): number | null => {
   const count = Math.round(value)
   return Number.isSafeInteger(count) && count >= 0 ? count : null
-}
-
-const getBytes = (size: tl.TypePhotoSize): number => {
-  if (size._ === "photoSize") return size.size
-  return size._ === "photoSizeProgressive" ? Math.max(0, ...size.sizes) : 0
 }
 
 /** A picture that was shown once has no file any more. */
@@ -192,6 +188,17 @@ const toChat = (
   }
 }
 
+const leadingToFile = ({ id, media }: tl.RawMessage): Pick<Incoming, "fileSource"> => {
+  const isPhoto = media?._ === "messageMediaPhoto"
+  const isDocument = media?._ === "messageMediaDocument"
+  const fileSource = isPhoto
+    ? toFileSource(media.photo, id)
+    : isDocument
+      ? toFileSource(media.document, id)
+      : null
+  return fileSource === null ? {} : { fileSource }
+}
+
 /** Null for what is not stored. */
 export const toIncoming = (
   message: tl.TypeMessage,
@@ -209,6 +216,7 @@ export const toIncoming = (
       text: message.message,
       quote: toQuote(message),
       sentAt: message.date * 1000,
+      ...leadingToFile(message),
     }
   )
 }

@@ -45,7 +45,7 @@ const layerStoresWith = <E>(ownership: Layer.Layer<NumberOwnership, E, Store>) =
   SessionVault.layer.pipe(
     Layer.provide(WakeUp.layerLocal),
     Layer.merge(live.layerProxies),
-    Layer.provide(layerStoredSecrets),
+    Layer.provideMerge(layerStoredSecrets),
     Layer.provideMerge(Layer.provideMerge(ownership, memoryStore)),
     Layer.provide(SecretsKey.layerRandom),
     Layer.provideMerge(Ids.layerRandom),

@@ -1,5 +1,4 @@
 /** Files of received messages: what becomes of them, and when they are fetched (contract: Files of received messages). Pure. */
-import type { ConversationSettings } from "./Conversation.ts"
 import type { ReceivedFile } from "./Incoming.ts"
 
 /**
@@ -29,9 +28,15 @@ const crowdedMessages = 600
 /** Whether a message counts among those of the last minute. */
 export const isRecent = (receivedAt: number, now: number): boolean => receivedAt > now - 60_000
 
+/** What a workspace's conversations say of files. */
+interface FileSettings {
+  readonly media: "on_arrival" | "on_demand" | "off"
+  readonly maxFileBytes: number
+}
+
 /** The state of a new message's file. */
 export const newFileState = (
-  { maxFileBytes, media }: Pick<ConversationSettings, "media" | "maxFileBytes">,
+  { maxFileBytes, media }: FileSettings,
   size: number | null,
   hasSource: boolean,
 ): ReceivedFileState => {
@@ -43,6 +48,6 @@ export const newFileState = (
 /** Whether a file is fetched before its link is called. `recent`: messages of the chat in the last minute. */
 export const isFetchedOnArrival = (
   state: ReceivedFileState,
-  { media }: Pick<ConversationSettings, "media">,
+  { media }: Pick<FileSettings, "media">,
   recent: number,
 ): boolean => state === "remote" && media === "on_arrival" && recent < crowdedMessages
