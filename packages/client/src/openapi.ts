@@ -8336,7 +8336,9 @@ export interface Write {
     /** @description What it quotes. */
     readonly reply_to?: {
         /** @description The `remote_id` of what was written, or a message's `transport_id`. */
-        readonly remote_id: string;
+        readonly remote_id?: string;
+        /** @description In its place: id of a sent message. */
+        readonly message_id?: number;
         readonly text?: string | null;
     };
     /** @description The platform's id, by which a repeat is recognised; drawn when left out. */

@@ -190,11 +190,18 @@ export const WriteBody = Schema.Struct({
     Schema.optionalKey(
       Schema.Struct({
         remoteId: described(
-          textBetween(1, 200),
+          Schema.optionalKey(textBetween(1, 200)),
           "The `remote_id` of what was written, or a message's `transport_id`.",
         ),
+        messageId: described(Schema.optionalKey(Schema.Int), "In its place: id of a sent message."),
         text: OptionalText,
-      }),
+      }).check(
+        Schema.makeFilter(({ messageId, remoteId }) =>
+          (messageId === undefined) === (remoteId === undefined)
+            ? "must have exactly one of remote_id and message_id"
+            : undefined,
+        ),
+      ),
     ),
     "What it quotes.",
   ),
@@ -284,9 +291,14 @@ const makeScan = Effect.gen(function* makeScan() {
 /** What was written, as the platform would tell it. */
 const toIncoming = (
   input: typeof WriteBody.Type,
-  drawn: { readonly remoteId: string; readonly mode: Mode; readonly now: number },
+  drawn: {
+    readonly remoteId: string
+    readonly mode: Mode
+    readonly now: number
+    readonly quote: Incoming["quote"]
+  },
 ): Incoming | Refusal<"validation_failed"> => {
-  const { content = null, from, group = null, media, replyTo, sentAt, text = "", toPhone } = input
+  const { content = null, from, group = null, media, sentAt, text = "", toPhone } = input
   const fromMe = from === "owner"
   if (fromMe !== (toPhone !== undefined) && (!fromMe || group === null)) {
     const message = fromMe ? "must be given with owner" : "must be left out"
@@ -316,14 +328,31 @@ const toIncoming = (
             sha256: null,
           },
     fileSource: media?.data ?? null,
-    quote: replyTo === undefined ? null : { remoteId: replyTo.remoteId, text: replyTo.text ?? "" },
+    quote: drawn.quote,
     sentAt: boundMillis(sentAt) ?? drawn.now,
   }
 }
 
+/** What a person quotes, as the platform would tell it. */
+const toQuote = Effect.fnUntraced(function* toQuote(replyTo: (typeof WriteBody.Type)["replyTo"]) {
+  if (replyTo === undefined) return null
+  const { messageId, remoteId = null, text } = replyTo
+  if (messageId === undefined) return { remoteId, text: text ?? "" }
+  const { messages } = yield* Store
+  const [quoted] = yield* messages.byIds([messageId as MessageId])
+  if (quoted === undefined) {
+    return yield* refuse("validation_failed", {
+      field: "replyTo.messageId",
+      message: "reply_to.message_id: there is no such message",
+    })
+  }
+  return { remoteId: quoted.transportId, text: text ?? quoted.text }
+})
+
 /** People write to numbers, as their transports would hear it. */
 const makeWrite = Effect.gen(function* makeWrite() {
-  const { chats } = yield* Store
+  const store = yield* Store
+  const { chats } = store
   const ids = yield* Ids
   const listeners = yield* EventSignal
   const wakeUp = yield* WakeUp
@@ -332,7 +361,9 @@ const makeWrite = Effect.gen(function* makeWrite() {
     const input = yield* Effect.fromResult(decodeWrite(body))
     const { mode, workspaceId } = number
     const now = yield* Clock.currentTimeMillis
-    const incoming = toIncoming(input, { remoteId: ids.hex(20).toUpperCase(), mode, now })
+    const quote = yield* Effect.provideService(toQuote(input.replyTo), Store, store)
+    const remoteId = ids.hex(20).toUpperCase()
+    const incoming = toIncoming(input, { remoteId, mode, now, quote })
     if (incoming instanceof Refusal) return yield* incoming
     const settings = yield* chats.conversations(workspaceId)
     if (settings === null) return yield* refuse("conversations_not_enabled")

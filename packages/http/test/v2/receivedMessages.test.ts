@@ -186,6 +186,25 @@ layer(layerWithWayOut())("received messages", (it) => {
     }),
   )
 
+  it.effect("quote a message by its id, which the emulator knows", () =>
+    Effect.gen(function* () {
+      const { number, token: key } = yield* aListener()
+      const message = yield* send(key, { to: { phone: ada.phone }, text: "Ready at seven." })
+      yield* pass(1)
+      const answer = yield* write(number, { reply_to: { message_id: message.id } })
+      assert.deepStrictEqual(answer["reply_to"], {
+        received_message_id: null,
+        message_id: message.id,
+        text: "Ready at seven.",
+      })
+      for (const reply_to of [{ message_id: 999_999 }, { message_id: 1, remote_id: "A" }, {}]) {
+        const refused = errorBody(yield* tryWrite(number, { from: ada, reply_to }))
+        assert.strictEqual(refused.code, "validation_failed")
+        assert.match(refused.field ?? "", /^reply_to/)
+      }
+    }),
+  )
+
   it.effect("are listed by number, chat, kind and time, page by page", () =>
     Effect.gen(function* () {
       const { number, workspace, token: key } = yield* aListener({ groups: true })
