@@ -1,6 +1,8 @@
 /** What a received message says: its text, its file by its state, or its kind in plain words. */
+import { useState } from "react"
 import type { ReactNode } from "react"
 import type { ReceivedMessage } from "@messaging-service/client"
+import { ownLink } from "../api/upload.ts"
 import { Icon } from "../ui/Icon.tsx"
 import type { IconName } from "../ui/Icon.tsx"
 import { formatSize } from "../ui/size.ts"
@@ -48,40 +50,66 @@ const icons: Partial<Record<ReceivedMessage["kind"], IconName>> = {
   unreadable: "warning",
 }
 
-const File = ({
-  kind,
-  media,
-}: {
-  kind: ReceivedMessage["kind"]
-  media: NonNullable<ReceivedMessage["media"]>
-}) => {
-  const { file_name: fileName, seconds, size, state } = media
+type Media = NonNullable<ReceivedMessage["media"]>
+type Kind = ReceivedMessage["kind"]
+
+const File = ({ kind, media }: { kind: Kind; media: Media }) => {
+  const { file_name: fileName, seconds, size, state, url } = media
   const name = fileName || kindLabels[kind]
   const facts = [
     fileName ? kindLabels[kind] : null,
     seconds === null ? null : left(seconds * 1000),
     size === null ? null : formatSize(size),
+    state === "ready" ? null : mediaStateLabels[state],
   ].filter((fact) => fact !== null)
+  const isPicture = state === "ready" && (kind === "image" || kind === "sticker")
   return (
-    <div className="flex min-w-0 items-center gap-2.5 rounded-lg border border-line bg-surface px-2.5 py-1.5">
-      <Icon name={icons[kind] ?? "file"} className="text-soft" />
-      <div className="min-w-0">
-        <p className="truncate text-sm font-medium">
-          <bdi>{name}</bdi>
-        </p>
-        <p className="text-xs text-soft tabular-nums">
-          {facts.length > 0 && `${facts.join(" · ")} · `}
-          {mediaStateLabels[state]}
-        </p>
+    <div className="flex min-w-0 flex-col gap-2">
+      {isPicture && url !== null && <Picture url={url} name={name} />}
+      <div className="flex min-w-0 items-center gap-2.5 rounded-lg border border-line bg-surface px-2.5 py-1.5">
+        <Icon name={icons[kind] ?? "file"} className="text-soft" />
+        <div className="min-w-0">
+          <p className="truncate text-sm font-medium">
+            {url === null ? (
+              <bdi>{name}</bdi>
+            ) : (
+              <a
+                href={ownLink(url)}
+                target="_blank"
+                rel="noreferrer"
+                aria-label={contentLabels.open(name)}
+                className="text-accent hover:underline"
+              >
+                <bdi>{name}</bdi>
+              </a>
+            )}
+          </p>
+          {facts.length > 0 && (
+            <p className="text-xs text-soft tabular-nums">{facts.join(" · ")}</p>
+          )}
+        </div>
       </div>
     </div>
+  )
+}
+
+/** Each answer has a fresh link: the first one stays until it ends, so that the picture is loaded once. */
+const Picture = ({ name, url }: { url: string; name: string }) => {
+  const [source, setSource] = useState(url)
+  return (
+    <img
+      src={ownLink(source)}
+      alt={name}
+      onError={() => setSource(url)}
+      className="h-44 max-w-full self-start rounded-lg bg-sunken object-contain"
+    />
   )
 }
 
 type ContentOfKind = NonNullable<ReceivedMessage["content"]>
 
 /** What the kind has beside its text. */
-const Extra = ({ content, kind }: { kind: ReceivedMessage["kind"]; content: ContentOfKind }) => {
+const Extra = ({ content, kind }: { kind: Kind; content: ContentOfKind }) => {
   if ("latitude" in content)
     return (
       <Titled title={content.name || kindLabels[kind]}>

@@ -4,11 +4,12 @@ import { Link, useRouteContext } from "@tanstack/react-router"
 import { Fragment, useLayoutEffect, useRef, useState } from "react"
 import type { ReactNode, RefObject } from "react"
 import type { Chat, ReceivedMessage } from "@messaging-service/client"
-import { operationQuery } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { useKeys } from "../ui/keys.ts"
 import { Button, Copy, Loading, QueryFailure } from "../ui/parts.tsx"
 import { formatDay } from "../ui/Time.tsx"
 import { AnswerBox } from "./AnswerBox.tsx"
@@ -17,6 +18,7 @@ import type { BubbleActions } from "./Bubble.tsx"
 import { getAddress, getChatName } from "./chats.ts"
 import { useEntries } from "./entries.ts"
 import type { Entry } from "./entries.ts"
+import { pollMillis } from "./unreadChats.ts"
 import { chatsLabels, threadLabels as labels } from "./words.ts"
 
 interface ThreadProps {
@@ -30,12 +32,14 @@ interface ThreadProps {
 
 export const Thread = ({ chatId, known, mode, open, workspaceId }: ThreadProps) => {
   const path = { id: workspaceId, chat_id: chatId }
-  const { data, error, refetch } = useQuery(
-    operationQuery("GET /admin/v1/workspaces/{id}/chats/{chat_id}", { path, query: { mode } }),
-  )
+  const { data, error, refetch } = useQuery({
+    ...operationQuery("GET /admin/v1/workspaces/{id}/chats/{chat_id}", { path, query: { mode } }),
+    refetchInterval: pollMillis,
+  })
   const { session } = useRouteContext({ from: "/inside" })
   const mayDelete = session.role !== "member"
   const chat = data ?? known
+  const written = useEntries(workspaceId, chatId, chat, mode)
   const name = chat === undefined ? chatsLabels.person(chatId) : getChatName(chat)
   const [removing, setRemoving] = useState<"chat" | ReceivedMessage | null>(null)
   return (
@@ -44,6 +48,9 @@ export const Thread = ({ chatId, known, mode, open, workspaceId }: ThreadProps) 
       className="sticky top-0 flex h-dvh min-w-0 grow basis-2/3 flex-col border-l border-line bg-surface max-lg:fixed max-lg:inset-0 max-lg:z-10"
     >
       <Head chat={chat} name={name} close={() => open(undefined)}>
+        {chat !== undefined && chat.unread > 0 && (
+          <MarkRead path={path} mode={mode} entries={written.entries ?? []} />
+        )}
         {mayDelete && (
           <Button
             variant="quiet"
@@ -65,7 +72,7 @@ export const Thread = ({ chatId, known, mode, open, workspaceId }: ThreadProps) 
         <Entries
           workspaceId={workspaceId}
           chat={chat}
-          chatId={chatId}
+          written={written}
           mode={mode}
           name={name}
           actions={{ reply: null, remove: mayDelete ? setRemoving : null }}
@@ -114,6 +121,31 @@ const Head = ({
         <Icon name="cross" />
       </Button>
     </header>
+  )
+}
+
+/** Up to the newest that is on the page: what comes in meanwhile stays unread. */
+const MarkRead = ({
+  entries,
+  mode,
+  path,
+}: {
+  entries: ReadonlyArray<Entry>
+  mode: "test" | undefined
+  path: RemoveProps["path"]
+}) => {
+  const { isPending, mutate } = useCall("POST /admin/v1/workspaces/{id}/chats/{chat_id}/read")
+  const newest = entries.findLast(({ received }) => received !== null)?.received?.id
+  const mark = () => {
+    if (newest !== undefined && !isPending)
+      mutate({ path, query: { mode }, body: { up_to: newest } })
+  }
+  useKeys({ m: mark })
+  return (
+    <Button busy={isPending} onClick={mark} aria-keyshortcuts="m">
+      <Icon name="tick" />
+      <span className="max-sm:sr-only">{labels.markRead}</span>
+    </Button>
   )
 }
 
@@ -171,16 +203,16 @@ const Remove = ({ close, done, mode, name, path, what }: RemoveProps) =>
 const Entries = ({
   actions,
   chat,
-  chatId,
   mode,
   name,
   workspaceId,
-}: Pick<ThreadProps, "workspaceId" | "chatId" | "mode"> & {
+  written: { again, entries, error, ...earlier },
+}: Pick<ThreadProps, "workspaceId" | "mode"> & {
   chat: Chat | undefined
+  written: ReturnType<typeof useEntries>
   name: string
   actions: BubbleActions
 }) => {
-  const { again, entries, error, ...earlier } = useEntries(workspaceId, chatId, chat, mode)
   const list = useRef<HTMLUListElement>(null)
   const { follow, hasNews, noteScroll, toEnd } = useScroll(list, entries, chat !== undefined)
   return (
@@ -339,10 +371,11 @@ const Days = ({
   })
 }
 
-/** The line stays where it was when the chat was opened: it must not move while somebody reads. */
+/** The line stays where it was until all is read: it must not move while somebody reads. */
 const useFirstUnread = (entries: ReadonlyArray<Entry>, chat: Chat | undefined) => {
   const [readUpTo, setReadUpTo] = useState<number | null | undefined>(undefined)
-  if (readUpTo === undefined && chat !== undefined) setReadUpTo(chat.read_up_to)
+  const isRead = chat?.unread === 0 && readUpTo !== chat.read_up_to
+  if (chat !== undefined && (readUpTo === undefined || isRead)) setReadUpTo(chat.read_up_to)
   if (readUpTo === undefined) return undefined
   return entries.find(
     ({ received }) => received !== null && !received.from_me && received.id > (readUpTo ?? 0),

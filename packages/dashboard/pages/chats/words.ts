@@ -33,6 +33,7 @@ export const chatsLabels = {
 export const threadLabels = {
   chatWith: (name: string) => `Chat with ${name}`,
   close: "Close chat",
+  markRead: "Mark as read",
   list: (name: string) => `Messages with ${name}`,
   earlier: "Show earlier messages",
   begin: "No earlier messages are stored.",
@@ -90,13 +91,13 @@ export const kindLabels: Readonly<Record<ReceivedMessage["kind"], string>> = {
 
 export const contentLabels = {
   type: (name: string) => `Kind: ${name}`,
+  open: (name: string) => `Open ${name}`,
   coordinates: (latitude: number, longitude: number) =>
     `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`,
 }
 
-/** Of files, why they are not here. */
-export const mediaStateLabels: Readonly<Record<MediaState, string>> = {
-  ready: "stored",
+/** Of files that are not here. */
+export const mediaStateLabels: Readonly<Record<Exclude<MediaState, "ready">, string>> = {
   remote: "fetched when you open it",
   too_large: "larger than what is stored",
   full: "not stored: no room",
