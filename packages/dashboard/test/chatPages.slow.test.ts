@@ -10,6 +10,7 @@ import {
   unique,
   uniquePhone,
 } from "./browserPages.ts"
+import { picture } from "./screens.ts"
 import { skipsWithoutBrowser } from "./startDashboard.ts"
 
 interface Listed {
@@ -192,6 +193,78 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await thread.getByText("is not registered").waitFor()
       await thread.getByRole("link", { name: /: failed$/ }).click()
       await page.getByRole("heading", { level: 1, name: "Messages" }).waitFor()
+    }))
+
+  it("marks a chat as read once asked, and shows files by their state", () =>
+    onPage("/w/1/chats", async (page) => {
+      const name = unique("Sends files")
+      const from = { phone: uniquePhone(), name }
+      const data = picture.toString("base64")
+      await write(from, { kind: "image", media: { file_name: "<b>room</b>.png", data } })
+      const { chat, id } = await write(from, { kind: "voice" })
+      const thread = await openThread(page, name)
+      await thread.getByAltText("<b>room</b>.png").waitFor()
+      const isDrawn = await thread
+        .getByAltText("<b>room</b>.png")
+        .evaluate((image) => (image as HTMLImageElement).decode().then(() => true))
+      assert.isTrue(isDrawn)
+      const link = thread.getByRole("link", { name: "Open <b>room</b>.png" })
+      const href = (await link.getAttribute("href")) ?? ""
+      assert.strictEqual((await fetch(new URL(href, page.url()))).status, 200)
+      await thread.getByText("Unread", { exact: true }).waitFor()
+      await rows(page).filter({ hasText: name }).getByText("2 unread").waitFor()
+      await page.keyboard.press("m")
+      await thread.getByRole("button", { name: "Mark as read" }).waitFor({ state: "detached" })
+      await assertCount(thread.getByText("Unread", { exact: true }), 0)
+      await assertCount(
+        rows(page)
+          .filter({ hasText: name })
+          .getByText(/unread/),
+        0,
+      )
+      const { read_up_to: upTo } = (await dashboard.operate(
+        "GET",
+        `${workspace}/chats/${chat.id}`,
+      )) as { read_up_to: number }
+      assert.strictEqual(upTo, id)
+    }))
+
+  it("lets a person write on a simulated phone, quote, and see answers and marks", () =>
+    onPage("/w/1/overview", async (page) => {
+      const phone = uniquePhone()
+      await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
+      const shown = page.getByRole("list", { name: "Messages on the phone" })
+      const question = unique("<b>Is it ready?</b>")
+      await page.getByLabel(`Write as ${phone}`).fill(question)
+      await page.keyboard.press("Enter")
+      await shown.getByText(question).waitFor()
+      const { data } = (await dashboard.operate(
+        "GET",
+        `${workspace}/chats?phone=${encodeURIComponent(phone)}`,
+      )) as { data: ReadonlyArray<{ id: number }> }
+      const chat = data[0]?.id
+      await goTo(page, dashboard, `/w/1/chats?open=${chat}`)
+      const thread = page.getByRole("region", { name: `Chat with ${phone}` })
+      await thread.getByRole("button", { name: "Mark as read" }).click()
+      await thread.getByLabel(`Answer to ${phone}`).fill("It is.")
+      await thread.getByRole("button", { name: "Send" }).click()
+      await thread.getByRole("link", { name: /: sent$/ }).waitFor()
+      await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
+      await shown
+        .getByRole("listitem")
+        .filter({ hasText: question })
+        .getByText("read", { exact: true })
+        .waitFor()
+      const answer = shown.getByRole("listitem").filter({ hasText: "It is." })
+      await answer.getByRole("button", { name: "Reply" }).click()
+      await page.getByText("Replying to: It is.").waitFor()
+      await page.getByLabel(`Write as ${phone}`).fill("On our way")
+      await page.keyboard.press("Enter")
+      await shown.getByText("On our way").waitFor()
+      await assertCount(page.getByText("Replying to: It is."), 0)
+      await goTo(page, dashboard, `/w/1/chats?open=${chat}`)
+      const last = thread.getByRole("listitem").filter({ hasText: "On our way" })
+      await last.getByRole("button", { name: "It is." }).waitFor()
     }))
 
   it("erases a message, and a chat, after a question", () =>

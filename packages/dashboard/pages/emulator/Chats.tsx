@@ -1,40 +1,15 @@
-/** The phones that received messages, the latest first. */
-import type { Sent } from "@messaging-service/client"
-import type { SendingNumber } from "@messaging-service/client"
-import { toName } from "../numbers/connection.ts"
+/** The phones that received or wrote messages, the latest first. */
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
-import type { Arrived } from "./Phone.tsx"
+import type { Chat, PhoneEntry } from "./phoneEntries.ts"
 import { emulatorLabels as labels } from "./words.ts"
 
-export interface Chat {
-  readonly to: string
-  /** Oldest first. */
-  readonly arrived: ReadonlyArray<Arrived>
-  readonly last: string
-}
-
-/** One chat for each recipient, the latest first. */
-export const getChats = (
-  sent: ReadonlyArray<Sent>,
-  numbers: ReadonlyArray<SendingNumber>,
-): ReadonlyArray<Chat> => {
-  const chats = new Map<string, Array<Arrived>>()
-  for (const copy of sent) {
-    const number = numbers.find(({ id }) => id === copy.number_id)
-    if (number === undefined) continue
-    const arrived = chats.get(copy.to) ?? []
-    arrived.unshift({ copy, from: toName(number) })
-    chats.set(copy.to, arrived)
-  }
-  return [...chats].map(([to, arrived]) => ({ to, arrived, last: arrived.at(-1)?.copy.at ?? "" }))
-}
-
 /** The last message in a few words. */
-const lastMessage = (arrived: ReadonlyArray<Arrived>): string => {
-  const copy = arrived.at(-1)?.copy
-  if (copy === undefined) return labels.nothing
-  return copy.text || (copy.media?.mime_type.startsWith("image/") ? labels.image : labels.file)
+const lastMessage = (entries: ReadonlyArray<PhoneEntry>): string => {
+  const { copy = null, written = null } = entries.at(-1) ?? {}
+  if (copy !== null)
+    return copy.text || (copy.media?.mime_type.startsWith("image/") ? labels.image : labels.file)
+  return written === null ? labels.nothing : labels.wrote(written.text)
 }
 
 export const Chats = ({
@@ -47,12 +22,12 @@ export const Chats = ({
   open: (to: string) => void
 }) => {
   const isNew = !chats.some(({ to }) => to === visible)
-  const rows = isNew ? [{ to: visible, arrived: [], last: "" }, ...chats] : chats
+  const rows = isNew ? [{ to: visible, entries: [], last: "" }, ...chats] : chats
   return (
     <nav aria-label={labels.phones} className="card min-w-0 overflow-hidden">
       <h2 className="label border-b border-line px-3 py-2">{labels.phones}</h2>
       <ul className="max-h-[38rem] overflow-y-auto max-lg:flex max-lg:overflow-x-auto">
-        {rows.map(({ arrived, last, to }) => (
+        {rows.map(({ entries, last, to }) => (
           <li
             key={to}
             className="border-line max-lg:shrink-0 max-lg:border-r lg:border-b lg:last:border-0"
@@ -70,7 +45,7 @@ export const Chats = ({
                 </span>
               </span>
               <span className="max-w-52 truncate text-xs text-soft max-lg:hidden">
-                {lastMessage(arrived)}
+                {lastMessage(entries)}
               </span>
             </button>
           </li>
@@ -81,7 +56,7 @@ export const Chats = ({
   )
 }
 
-const phonePattern = /^\+\d{7,15}$/
+export const phonePattern = /^\+\d{7,15}$/
 
 const OpenPhone = ({ open }: { open: (to: string) => void }) => (
   <form

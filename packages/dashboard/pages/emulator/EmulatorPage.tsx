@@ -5,13 +5,16 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { operationQuery, useCall } from "../api/call.ts"
+import { pollMillis } from "../chats/unreadChats.ts"
 import { setServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Button, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
-import { Chats, getChats } from "./Chats.tsx"
+import { useConversations } from "../settings/conversations.ts"
+import { Chats, phonePattern } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
 import { NumberControls } from "./NumberControls.tsx"
 import { Phone } from "./Phone.tsx"
+import { getChats } from "./phoneEntries.ts"
 import { clockLabels, emulatorLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/emulator")
@@ -32,8 +35,18 @@ export const EmulatorPage = () => {
     }),
   )
 
+  const { data: conversations } = useConversations(path.id)
+  const received = useQuery({
+    ...operationQuery("GET /admin/v1/workspaces/{id}/received-messages", {
+      path,
+      query: { limit: 100 },
+    }),
+    enabled: conversations != null,
+    refetchInterval: pollMillis,
+  })
+
   const ours = numbers.data?.data ?? []
-  const chats = getChats(sent.data?.data ?? [], ours)
+  const chats = getChats(sent.data?.data ?? [], received.data?.data ?? [], ours)
   const formatted = phone ?? chats[0]?.to ?? firstPhone
   const chat = chats.find(({ to }) => to === formatted)
   const error = numbers.error ?? sent.error
@@ -59,7 +72,8 @@ export const EmulatorPage = () => {
             <Phone
               key={formatted}
               to={formatted}
-              arrived={chat?.arrived ?? []}
+              entries={chat?.entries ?? []}
+              writeTo={conversations != null && phonePattern.test(formatted) ? ours : []}
               compose={<Compose workspaceId={path.id} numbers={ours} to={formatted} />}
             />
             <div className="flex min-w-0 flex-col gap-4">

@@ -4,6 +4,7 @@ export const emulatorLabels = {
   about: "What recipients received. Nothing here reaches a real phone.",
   phones: "Phones",
   nothing: "No messages yet",
+  wrote: (text: string) => `→ ${text}`,
   file: "File",
   image: "Image",
   another: "Another phone, with + and country code",
@@ -28,6 +29,15 @@ export const phoneLabels = {
   tickedArrived: "delivered",
   tickArrived: "Mark as delivered",
   readIt: "Mark as read",
+  quote: "Reply",
+  writeAs: (phone: string) => `Write as ${phone}`,
+  writePlaceholder: "Write as this person",
+  write: "Write",
+  to: "To",
+  toName: (name: string) => `To ${name}`,
+  quoting: (text: string) => `Replying to: ${text}`,
+  dropQuote: "Reply to no message",
+  revoked: "You deleted this message.",
 }
 
 export const controlLabels = {
