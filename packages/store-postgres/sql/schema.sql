@@ -776,8 +776,11 @@ create table received_files (
   -- Since when it is tried.
   wanted_at timestamptz
 ) with (fillfactor = 70);
--- Serves claims. Files that are kept cost it nothing.
+-- Serves the look at what is due. Files that are kept cost it nothing.
 create index received_files_due on received_files (next_due) where next_due is not null;
+-- Serves claims, workspace by workspace.
+create index received_files_of_workspace on received_files (workspace_id, next_due)
+  where next_due is not null;
 
 -- What tells a number's received messages apart, one row for each address of an author: it drops repeats, also of
 -- what was erased.

@@ -171,8 +171,10 @@ export interface Writing {
   readonly text?: string | undefined
   /** Exact name of the group that it is written in. Default: none, to the number alone. */
   readonly group?: string | undefined
-  /** What it is. Default: `text`. */
+  /** What it is. Default: `text`, `document` with a file. */
   readonly kind?: ReceivedKind | undefined
+  /** A file that comes with it, up to 1 MiB. Default: none. */
+  readonly file?: { readonly name?: string | undefined; readonly content: Uint8Array } | undefined
   /** To which number. Default: the first. */
   readonly to?: HasId | undefined
 }

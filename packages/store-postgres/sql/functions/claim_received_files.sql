@@ -33,26 +33,40 @@ as $$
 declare
   v_files bigint[];
 begin
-  -- Index received_files_due.
+  -- Index received_files_of_workspace, from one workspace to the next: of none more than its share is read.
   v_files := array(
-    select due.id
-    from (
-      select
-        f.received_message_id as id, f.next_due,
-        held_of(f.workspace_id, p_workspaces, p_held)
-          + row_number() over (partition by f.workspace_id order by f.next_due, f.received_message_id)
-          <= p_per_workspace as fits
-      from (
-        select soon.*
-        from received_files soon
-        where soon.next_due <= p_now
-        order by soon.next_due
-        limit 1000
-      ) f
-      where is_owned(f.number_id, p_of, p_shards)
+    with recursive waiting as (
+      (
+        select f.workspace_id
+        from received_files f
+        where f.next_due is not null
+        order by f.workspace_id
+        limit 1
+      )
+      union all
+      select (
+        select f.workspace_id
+        from received_files f
+        where f.next_due is not null
+          and f.workspace_id > waiting.workspace_id
+        order by f.workspace_id
+        limit 1
+      )
+      from waiting
+      where waiting.workspace_id is not null
+    )
+    select due.received_message_id
+    from waiting
+    cross join lateral (
+      select f.received_message_id, f.next_due
+      from received_files f
+      where f.workspace_id = waiting.workspace_id
+        and f.next_due <= p_now
+        and is_owned(f.number_id, p_of, p_shards)
+      order by f.next_due, f.received_message_id
+      limit greatest(0, p_per_workspace - held_of(waiting.workspace_id, p_workspaces, p_held))
     ) due
-    where due.fits
-    order by due.next_due, due.id
+    order by due.next_due, due.received_message_id
     limit p_limit
   );
   -- Those that another worker has taken meanwhile are due no more.
