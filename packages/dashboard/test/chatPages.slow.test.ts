@@ -183,6 +183,27 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await answer.getByRole("link", { name: /: read$/ }).waitFor()
     }))
 
+  it("quotes what was received, and what was sent", () =>
+    onPage("/w/1/chats", async (page) => {
+      const [name, question] = [unique("Quoted"), unique("Window or garden?")]
+      await write({ phone: uniquePhone(), name }, { text: question })
+      const thread = await openThread(page, name)
+      const reply = async (to: string, text: string) => {
+        const said = thread.getByRole("listitem").filter({ hasText: to }).last()
+        await said.hover()
+        await said.getByRole("button", { name: "Reply" }).click()
+        await thread.getByText(/^Replying to/).waitFor()
+        await page.keyboard.type(text)
+        await page.keyboard.press("Enter")
+        const answer = thread.getByRole("listitem").filter({ hasText: text })
+        await answer.getByRole("link", { name: /: sent$/ }).waitFor()
+        await answer.getByRole("button", { name: to }).waitFor()
+        await assertCount(thread.getByText(/^Replying to/), 0)
+      }
+      await reply(question, "The garden")
+      await reply("The garden", "If it is dry")
+    }))
+
   it("shows an answer that cannot be sent, with the reason", () =>
     onPage("/w/1/chats", async (page) => {
       const name = unique("Unreachable")

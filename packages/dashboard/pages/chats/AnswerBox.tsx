@@ -1,5 +1,5 @@
 /** Answers in a chat. Enter sends; what is not sent yet stays while the user looks at other chats. */
-import { useRef, useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import type { KeyboardEvent } from "react"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import type { Chat } from "@messaging-service/client"
@@ -9,6 +9,8 @@ import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { useKeys } from "../ui/keys.ts"
 import { Button, Failure } from "../ui/parts.tsx"
+import { getEntryAuthor, getEntryText } from "./entries.ts"
+import type { Entry } from "./entries.ts"
 import { answerLabels as labels } from "./words.ts"
 
 interface AnswerProps {
@@ -16,28 +18,50 @@ interface AnswerProps {
   readonly chat: Chat
   readonly name: string
   readonly mode: "test" | undefined
+  /** What the answer quotes. */
+  readonly quoted: Entry | null
+  readonly quote: (entry: Entry | null) => void
   readonly sent: () => void
 }
 
 /** Texts that are not sent yet, by their chats. */
 const drafts = new Map<string, string>()
 
+/** The text for a chat, and how to change it. */
+const useDraft = (key: string) => {
+  const [text, setText] = useState(drafts.get(key) ?? "")
+  const change = (next: string) => {
+    setText(next)
+    drafts.set(key, next)
+  }
+  return [text, change] as const
+}
+
+const toReply = ({ message, received }: Entry) =>
+  received === null ? { message_id: message?.id ?? 0 } : { received_message_id: received.id }
+
 /** Sends; a repeat after a lost answer sends nothing twice. */
-const useAnswer = ({ chat, mode, workspaceId }: AnswerProps) => {
+const useAnswer = ({ chat, mode, quoted, workspaceId }: AnswerProps) => {
   const client = useQueryClient()
-  const last = useRef({ text: "", key: "" })
+  const last = useRef({ answer: "", key: "" })
   return useMutation({
     mutationFn: (text: string) => {
-      if (last.current.text !== text) last.current = { text, key: newKey() }
+      const body = {
+        to: { chat_id: chat.id },
+        text,
+        ...(quoted === null ? {} : { reply_to: toReply(quoted) }),
+      }
+      const answer = JSON.stringify(body)
+      if (last.current.answer !== answer) last.current = { answer, key: newKey() }
       return call("POST /admin/v1/workspaces/{id}/messages", {
         path: { id: workspaceId },
         query: { mode },
         idempotencyKey: last.current.key,
-        body: { to: { chat_id: chat.id }, text },
+        body,
       })
     },
     onSuccess: () => {
-      last.current = { text: "", key: "" }
+      last.current = { answer: "", key: "" }
     },
     onSettled: () => void client.invalidateQueries(),
   })
@@ -47,28 +71,29 @@ const useAnswer = ({ chat, mode, workspaceId }: AnswerProps) => {
 const isCoarse = (): boolean => matchMedia("(pointer: coarse)").matches
 
 export const AnswerBox = (props: AnswerProps) => {
-  const { chat, mode, name, sent, workspaceId } = props
-  const draft = `${workspaceId} ${chat.id}`
-  const [text, setText] = useState(drafts.get(draft) ?? "")
-  const change = (next: string) => {
-    setText(next)
-    drafts.set(draft, next)
-  }
+  const { chat, mode, name, quote, quoted, sent, workspaceId } = props
+  const [text, change] = useDraft(`${workspaceId} ${chat.id}`)
   const field = useRef<HTMLTextAreaElement>(null)
   const { error, isPending, mutate } = useAnswer(props)
-  const waitNote = useWaitNote(workspaceId, mode === undefined ? chat.number_id : undefined)
   useKeys({ r: () => field.current?.focus() })
+  useEffect(() => {
+    if (quoted !== null) field.current?.focus()
+  }, [quoted])
   const submit = () => {
     if (text.trim() === "" || isPending) return
     mutate(text, {
       onSuccess: () => {
         change("")
+        quote(null)
         sent()
       },
     })
   }
   const press = (event: KeyboardEvent) => {
-    if (event.key === "Escape") field.current?.blur()
+    if (event.key === "Escape") {
+      if (quoted === null) field.current?.blur()
+      else quote(null)
+    }
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || isCoarse())
       return
     event.preventDefault()
@@ -83,8 +108,9 @@ export const AnswerBox = (props: AnswerProps) => {
       }}
     >
       <SendingNotes id={workspaceId} />
-      {waitNote && <p className="text-xs">{waitNote}</p>}
+      {mode === undefined && <WaitNote id={workspaceId} numberId={chat.number_id} />}
       {error && <Failure error={error} />}
+      {quoted !== null && <Quoted entry={quoted} drop={() => quote(null)} />}
       <div className="flex items-end gap-2">
         <textarea
           ref={field}
@@ -114,3 +140,24 @@ export const AnswerBox = (props: AnswerProps) => {
     </form>
   )
 }
+
+const WaitNote = ({ id, numberId }: { id: number; numberId: number }) => {
+  const note = useWaitNote(id, numberId)
+  return note === null ? null : <p className="text-xs">{note}</p>
+}
+
+const Quoted = ({ drop, entry }: { entry: Entry; drop: () => void }) => (
+  <div className="flex items-center gap-2 border-l-2 border-accent pl-2 text-xs text-soft">
+    <p className="min-w-0 grow">
+      <span className="block truncate font-medium text-accent">
+        {labels.quoting(getEntryAuthor(entry))}
+      </span>
+      <span dir="auto" className="block truncate">
+        {getEntryText(entry)}
+      </span>
+    </p>
+    <Button variant="quiet" aria-label={labels.dropQuote} title={labels.dropQuote} onClick={drop}>
+      <Icon name="cross" />
+    </Button>
+  </div>
+)

@@ -9,19 +9,21 @@ import type { IconName } from "../ui/Icon.tsx"
 import { When } from "../ui/Time.tsx"
 import { getAuthor } from "./chats.ts"
 import { Content, Plain } from "./Content.tsx"
+import { getEntryAuthor } from "./entries.ts"
 import type { Entry } from "./entries.ts"
 import { Text } from "./Text.tsx"
 import { threadLabels as labels } from "./words.ts"
 
 export interface BubbleActions {
-  /** Null while the service quotes nothing. */
-  readonly reply: ((entry: Entry) => void) | null
+  readonly reply: (entry: Entry) => void
   /** Null for those who may not. */
   readonly remove: ((message: ReceivedMessage) => void) | null
 }
 
 interface BubbleProps {
   readonly entry: Entry
+  /** The text of another entry, where it is on the page. */
+  readonly textOf: (key: string) => string | undefined
   readonly isInGroup: boolean
   readonly mode: "test" | undefined
   readonly actions: BubbleActions
@@ -85,7 +87,7 @@ const Received = ({
   isInGroup,
   received,
 }: BubbleProps & { received: ReceivedMessage }) => {
-  const author = received.from_me ? labels.atPhone : getAuthor(received)
+  const author = getEntryAuthor(entry)
   const isRevoked = received.revoked_at !== null
   return (
     <Said
@@ -108,7 +110,9 @@ const Received = ({
           <bdi>{author}</bdi>
         </p>
       )}
-      {received.reply_to !== null && <Quote quote={received.reply_to} />}
+      {received.reply_to !== null && (
+        <Quote text={received.reply_to.text} target={toQuoteKey(received.reply_to)} />
+      )}
       <Content message={received} />
       <Reactions reactions={received.reactions} />
       <p className="flex items-center justify-end gap-1.5 text-2xs text-soft">
@@ -119,7 +123,14 @@ const Received = ({
   )
 }
 
-const Sent = ({ actions: { reply }, entry, message, mode }: BubbleProps & { message: Message }) => {
+const Sent = ({
+  actions: { reply },
+  entry,
+  message,
+  mode,
+  textOf,
+}: BubbleProps & { message: Message }) => {
+  const quoted = message.reply_to === undefined ? null : toQuoteKey(message.reply_to)
   const { created_at, error, id, media, sent_at: sentAt, status, text } = message
   const { icon, ink } = statuses[status]
   return (
@@ -128,10 +139,10 @@ const Sent = ({ actions: { reply }, entry, message, mode }: BubbleProps & { mess
       author={labels.you}
       isOwn
       actions={
-        reply !== null &&
         sentAt !== null && <Action icon="reply" name={labels.reply} act={() => reply(entry)} />
       }
     >
+      {quoted !== null && <Quote text={textOf(quoted) ?? ""} target={quoted} />}
       {media && <Plain icon="file">{media.file_name ?? panelLabels.carries(media)}</Plain>}
       {text !== "" && <Text text={text} />}
       {error && <p className="text-xs break-words text-red">{error.message}</p>}
@@ -152,22 +163,29 @@ const Sent = ({ actions: { reply }, entry, message, mode }: BubbleProps & { mess
   )
 }
 
+interface Quoted {
+  readonly received_message_id?: number | null
+  readonly message_id?: number | null
+}
+
+/** The key of the quoted entry; null where it is not known here. */
+const toQuoteKey = ({ message_id: message, received_message_id: received }: Quoted) => {
+  if (received != null) return `received-${received}`
+  return message == null ? null : `message-${message}`
+}
+
 /** Goes to the quoted message, where it is on the page. */
-const Quote = ({ quote }: { quote: NonNullable<ReceivedMessage["reply_to"]> }) => {
+const Quote = ({ target, text }: { text: string; target: string | null }) => {
   const go = () => {
-    const id =
-      quote.received_message_id === null
-        ? `message-${quote.message_id}`
-        : `received-${quote.received_message_id}`
-    const target = document.getElementById(id)
-    target?.scrollIntoView({ block: "center" })
-    target?.focus({ preventScroll: true })
+    const element = target === null ? null : document.getElementById(target)
+    element?.scrollIntoView({ block: "center" })
+    element?.focus({ preventScroll: true })
   }
-  const text = quote.text || labels.quoted
+  const said = text || labels.quoted
   const tone = "line-clamp-2 border-l-2 border-accent pl-2 text-left text-xs text-soft break-words"
-  return quote.received_message_id === null && quote.message_id === null ? (
+  return target === null ? (
     <blockquote dir="auto" className={tone}>
-      {text}
+      {said}
     </blockquote>
   ) : (
     <button
@@ -177,7 +195,7 @@ const Quote = ({ quote }: { quote: NonNullable<ReceivedMessage["reply_to"]> }) =
       onClick={go}
       className={`${tone} cursor-pointer hover:text-ink`}
     >
-      {text}
+      {said}
     </button>
   )
 }

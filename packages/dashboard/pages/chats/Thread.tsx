@@ -16,7 +16,7 @@ import { AnswerBox } from "./AnswerBox.tsx"
 import { Bubble } from "./Bubble.tsx"
 import type { BubbleActions } from "./Bubble.tsx"
 import { getAddress, getChatName } from "./chats.ts"
-import { useEntries } from "./entries.ts"
+import { getEntryText, useEntries } from "./entries.ts"
 import type { Entry } from "./entries.ts"
 import { pollMillis } from "./unreadChats.ts"
 import { chatsLabels, threadLabels as labels } from "./words.ts"
@@ -75,7 +75,7 @@ export const Thread = ({ chatId, known, mode, open, workspaceId }: ThreadProps) 
           written={written}
           mode={mode}
           name={name}
-          actions={{ reply: null, remove: mayDelete ? setRemoving : null }}
+          remove={mayDelete ? setRemoving : null}
         />
       )}
       {removing !== null && (
@@ -201,18 +201,19 @@ const Remove = ({ close, done, mode, name, path, what }: RemoveProps) =>
   )
 
 const Entries = ({
-  actions,
   chat,
   mode,
   name,
+  remove,
   workspaceId,
   written: { again, entries, error, ...earlier },
 }: Pick<ThreadProps, "workspaceId" | "mode"> & {
   chat: Chat | undefined
   written: ReturnType<typeof useEntries>
   name: string
-  actions: BubbleActions
+  remove: BubbleActions["remove"]
 }) => {
+  const [quoted, quote] = useState<Entry | null>(null)
   const list = useRef<HTMLUListElement>(null)
   const { follow, hasNews, noteScroll, toEnd } = useScroll(list, entries, chat !== undefined)
   return (
@@ -236,7 +237,7 @@ const Entries = ({
               className="relative flex grow flex-col gap-2 overflow-y-auto px-4 py-3 [overflow-anchor:none] focus-visible:-outline-offset-2"
             >
               <Begin isEmpty={entries.length === 0} {...earlier} />
-              <Days entries={entries} chat={chat} mode={mode} actions={actions} />
+              <Days entries={entries} chat={chat} mode={mode} actions={{ reply: quote, remove }} />
             </ul>
           </Boundary>
         )}
@@ -251,7 +252,15 @@ const Entries = ({
         )}
       </div>
       {chat !== undefined && (
-        <AnswerBox workspaceId={workspaceId} chat={chat} name={name} mode={mode} sent={follow} />
+        <AnswerBox
+          workspaceId={workspaceId}
+          chat={chat}
+          name={name}
+          mode={mode}
+          quoted={quoted}
+          quote={quote}
+          sent={follow}
+        />
       )}
     </>
   )
@@ -348,6 +357,10 @@ const Days = ({
   const now = useServiceTime()
   const today = formatDay(now)
   const unread = useFirstUnread(entries, chat)
+  const textOf = (key: string) => {
+    const entry = entries.find((one) => one.key === key)
+    return entry && getEntryText(entry)
+  }
   return entries.map((entry, index) => {
     const day = formatDay(Date.parse(entry.at))
     const before = entries[index - 1]
@@ -365,7 +378,13 @@ const Days = ({
             {labels.unreadBelow}
           </li>
         )}
-        <Bubble entry={entry} isInGroup={chat?.type === "group"} mode={mode} actions={actions} />
+        <Bubble
+          entry={entry}
+          textOf={textOf}
+          isInGroup={chat?.type === "group"}
+          mode={mode}
+          actions={actions}
+        />
       </Fragment>
     )
   })

@@ -2,7 +2,10 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query"
 import type { Chat, Message, ReceivedMessage } from "@messaging-service/client"
 import { call, operationQuery } from "../api/call.ts"
+import { panelLabels } from "../messages/words.ts"
+import { getAuthor } from "./chats.ts"
 import { pollMillis } from "./unreadChats.ts"
+import { kindLabels, threadLabels } from "./words.ts"
 
 /** One of the two is null. */
 export interface Entry {
@@ -26,6 +29,17 @@ const ofMessage = (message: Message): Entry => ({
   received: null,
   message,
 })
+
+/** What was said, in a line. */
+export const getEntryText = ({ message, received }: Entry): string => {
+  if (received !== null) return received.text || kindLabels[received.kind]
+  return message?.text || panelLabels.carries(message?.media ?? null)
+}
+
+export const getEntryAuthor = ({ received }: Entry): string => {
+  if (received === null) return threadLabels.you
+  return received.from_me ? threadLabels.atPhone : getAuthor(received)
+}
 
 type Mode = "test" | undefined
 

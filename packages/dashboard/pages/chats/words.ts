@@ -43,7 +43,7 @@ export const threadLabels = {
   today: "Today",
   merged: "This person’s messages continue in another chat.",
   toMerged: "Open it",
-  you: "your workspace",
+  you: "You",
   atPhone: "Written on the phone",
   openMessage: (id: number, status: string) => `Message ${id}: ${status}`,
   edited: "edited",
@@ -69,6 +69,8 @@ export const threadLabels = {
 
 export const answerLabels = {
   answerTo: (name: string) => `Answer to ${name}`,
+  quoting: (author: string) => `Replying to ${author}`,
+  dropQuote: "Reply to no message",
   placeholder: "Write an answer",
   send: "Send",
 }
