@@ -10,6 +10,30 @@ const aMessage = (scene: Scene, more: object = {}) =>
 
 const later = { send_at: "2100-01-01T00:00:00Z" }
 
+const sendsToChats = async ({ json, messaging, number, operator, text, workspace }: Scene) => {
+  await operator.conversations.set(workspace, {})
+  const from = { phone: to, name: "Ada" }
+  const question = await operator.simulator.write(number, { from, text: "Open today?" })
+  const chat = ["--workspace", workspace, "--chat", question.chat.id, "--text", "Yes"]
+  const [answer] = await json("send", [...chat, "--reply-to", question.id])
+  assert.deepInclude(answer, {
+    to: { chat_id: question.chat.id, phone: to },
+    reply_to: { received_message_id: question.id },
+  })
+  await operator.simulator.settle()
+  const [second] = await json("send", [...chat, "--reply-to-message", Number(answer?.["id"])])
+  assert.deepInclude(second, { reply_to: { message_id: answer?.["id"] } })
+  assert.match(await text("send", chat), /queued +\+1555/)
+  for (const [more, why] of [
+    [["--reply-to", "1", "--reply-to-message", "1"], /exclude one another/],
+    [["--reply-to", "1", "--to", to], /for a single recipient/],
+  ] as const) {
+    const refused = await messaging(["send", ...chat.map(String), ...more])
+    assert.strictEqual(refused.code, 2)
+    assert.match(refused.remarks, why)
+  }
+}
+
 export const customerCommands: Entries = {
   me: async ({ json, text, workspace }) => {
     assert.deepInclude((await json("me"))[0]?.["workspace"], { id: workspace, name: "Shop" })
@@ -54,6 +78,7 @@ export const customerCommands: Entries = {
     })
     assert.strictEqual(failing.code, 7)
     assert.match(failing.output, /failed .*recipient_not_found/)
+    await sendsToChats(scene)
   },
   list: async (scene) => {
     const { client, json, messaging, operator, text } = scene

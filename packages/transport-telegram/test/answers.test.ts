@@ -128,9 +128,9 @@ layer(layerWorld)("a message that quotes", (it) => {
       const account = yield* anAccount
       const { digits } = yield* aPerson({ username: "quoted_two" })
       const to = toUser("quoted_two")
-      const gone = { ...aQuote, remoteId: "999", text: "Gone" }
+      const deleted = { ...aQuote, remoteId: "999", text: "Gone" }
       const unsent = { ...aQuote, remoteId: "A".repeat(20), isSent: true, text: "Unsent" }
-      for (const quote of [gone, unsent]) {
+      for (const quote of [deleted, unsent]) {
         const outcome = yield* sendNow({ ...aText(account, to, `About ${quote.text}`), quote })
         assert.deepStrictEqual(outcome, accepted)
       }
