@@ -104,7 +104,6 @@ export type {
   OutboundUrl,
   OutboundUrlProblem,
 } from "./model/Egress.ts"
-
 export {
   catalogue,
   Refusal,
@@ -171,6 +170,7 @@ export {
 } from "./model/Incoming.ts"
 export type { Incoming, NewReceived, Person } from "./model/Incoming.ts"
 export type { ReceivedContent, ReceivedFile, ReceivedKind } from "./model/Incoming.ts"
+export type { ChatEntry, EntryPlace } from "./model/ChatEntry.ts"
 export { numberAsPerson, receivedEvent, receivedJson, reportedReceived } from "./model/Received.ts"
 export type { Chat, ChatType, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
 export { isFetchedOnArrival, isRecent, newFileState } from "./model/ReceivedFile.ts"
@@ -623,7 +623,6 @@ export type {
 
 export { WakeUp, makeLocal as makeLocalWakeUp, kindsOfWork, sharedWork } from "./store/DueWork.ts"
 export type { DueWork } from "./store/DueWork.ts"
-
 export type { AttemptInFlight, EarliestDue, SharedWork, Work, Workload } from "./store/DueWork.ts"
 export {
   contactAddress,
@@ -633,6 +632,7 @@ export {
   isGroupName,
   parseUsername,
   recipientName,
+  toTarget,
 } from "./model/Recipient.ts"
 export type { ContactStore, InsertedContact } from "./model/Recipient.ts"
 export type {
@@ -857,12 +857,12 @@ export {
   outcomeOnceExpired,
 } from "./store/Transport.ts"
 export type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./store/Transport.ts"
-export type { ReadMark, ReadMarkOutcome } from "./store/Transport.ts"
 export type { LinkingEvent, LinkingRequest, AfterSecret } from "./store/Transport.ts"
 export type { TelegramLoginPort, TelegramLoginRequest } from "./store/Transport.ts"
 export type { TelegramLoginState, TelegramLoginView, OutgoingMedia } from "./store/Transport.ts"
 export type { OutgoingMessage, PhonesOutcome, SendOutcome, TakeEvent } from "./store/Transport.ts"
 export type { FileRequest, Transport, TransportEvent } from "./store/Transport.ts"
+export type { ReadMark, ReadMarkOutcome } from "./store/Transport.ts"
 export { makeSessionAccess, retryUntilStoreAnswers } from "./service/SessionAccess.ts"
 export type { SessionAccess } from "./service/SessionAccess.ts"
 export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"

@@ -6,6 +6,7 @@
 import { noCallersTransactions, Store } from "@messaging-service/core"
 import { Effect, Layer, Record } from "effect"
 import { browserSessionStore } from "./browserSessions.ts"
+import { entrySteps } from "./entries.ts"
 import { figureStore } from "./figures.ts"
 import { contactStore, erasureStore, keyStore, restoreStore, workspaceStore } from "./workspaces.ts"
 import { callbackSalts, deliveryQueue, webhookStore } from "./webhooks.ts"
@@ -68,7 +69,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
     campaigns: campaignStore(tables),
-    chats: { ...chatStore(tables), ...readMarkSteps(tables) },
+    chats: { ...chatStore(tables), ...entrySteps(tables), ...readMarkSteps(tables) },
     receivedFiles: receivedFileStore(tables),
     browserSessions: browserSessionStore(tables),
     news: changeFeedStore(tables),

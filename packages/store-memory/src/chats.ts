@@ -197,7 +197,7 @@ const toAnswered = (row: ChatRow): AnsweredChat => {
 // Messages
 
 /** As read: with what is known of its author by now. */
-const toReceived = ({ author, chat, lane, message }: ReceivedRow): ReceivedMessage => {
+export const toReceived = ({ author, chat, lane, message }: ReceivedRow): ReceivedMessage => {
   const { id, phone, platform } = lane.number
   const { name, type } = toChat(chat)
   const from = message.fromMe ? numberAsPerson(lane.number) : (author?.known ?? unknownPerson)
@@ -618,10 +618,15 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
   return isMoreToGo
 }
 
-/** Without what stands in modules of its own. */
+/** Without what modules of their own do. */
 type ChatSteps = Omit<
   Steps<ChatStore>,
-  "markRead" | "claimReadMarks" | "settleReadMark" | "postponeReadMark" | "settledReadMarks"
+  | "listEntries"
+  | "markRead"
+  | "claimReadMarks"
+  | "settleReadMark"
+  | "postponeReadMark"
+  | "settledReadMarks"
 >
 
 export const chatStore = (tables: Tables): ChatSteps => ({

@@ -73,6 +73,7 @@ import type {
 } from "@messaging-service/core"
 import { earliest, Sorted, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { enterChat } from "./entries.ts"
 import { noteFigure } from "./figures.ts"
 import { announce } from "./serviceStores.ts"
 import {
@@ -519,6 +520,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   withdraw(tables, row)
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
   row.endedAt = change.event.createdAt
+  if (state === "sent") enterChat(tables, row)
   row.eventPosition = tell(tables, lane.workspace, change)
   row.campaign?.waiting.delete(row)
   if (row.message.mode === "test") {

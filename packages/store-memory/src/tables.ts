@@ -225,6 +225,8 @@ export interface MessageRow {
   readonly lane: Lane
   /** The campaign of the row that it was made of. */
   readonly campaign: CampaignEntry | null
+  /** The chat that it left in. */
+  chat: ChatRow | null
   /** Whether its acceptance took one from the plan's allowance. */
   readonly tookAllowance: boolean
   interruptions: number
@@ -443,6 +445,7 @@ export interface LoggedAttempt {
 
 /** What a message has that was just accepted. */
 export const newMessageRow = () => ({
+  chat: null,
   interruptions: 0,
   endedAt: null,
   eventPosition: null,

@@ -281,7 +281,9 @@ create table lanes (
   -- How many messages gave their place in its 24 hours back.
   given_back integer not null default 0,
   -- Whether the latest event of its pauses told of a begin; kept where conversations are on.
-  pause_reported boolean not null default false
+  pause_reported boolean not null default false,
+  -- Whether the number ever had a chat: only then what leaves is looked up among its chats.
+  has_chats boolean not null default false
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
 -- the outcome of an attempt is unknown.
@@ -528,7 +530,9 @@ create table messages (
   to_address text,
   -- The message that it answers: a received one, or one that was sent.
   reply_received_id bigint,
-  reply_message_id bigint
+  reply_message_id bigint,
+  -- The chat that it left in; null where there was none.
+  chat_id bigint
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
 create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';
@@ -577,6 +581,9 @@ create index messages_with_attachment on messages (attachment_id, state)
 -- Serves the counts and the lists of a campaign's rows, and its waiting messages; others cost it nothing.
 create index messages_by_campaign on messages (campaign_id, state, campaign_row)
   where campaign_id is not null;
+-- Serves the messages of a chat, newest first; what leaves in none costs it nothing.
+create index messages_by_chat on messages (chat_id, sent_at desc, id desc)
+  where chat_id is not null;
 -- Counts of distinct values: a sample of one busy workspace would mislead the planner.
 alter table messages
   alter column workspace_id set (n_distinct = 1000),
@@ -585,7 +592,8 @@ alter table messages
   alter column state set (n_distinct = 7),
   alter column to_phone set (n_distinct = 100000),
   alter column reference set (n_distinct = 100000),
-  alter column campaign_id set (n_distinct = 1000);
+  alter column campaign_id set (n_distinct = 1000),
+  alter column chat_id set (n_distinct = 100000);
 
 -- Attempts that did not end their message. One that goes through at once writes none.
 create table message_attempts (
@@ -660,6 +668,8 @@ create unique index people_by_phone on people (number_id, phone) where phone is 
 create unique index people_by_lid on people (number_id, lid) where lid is not null;
 -- The same of another address.
 create unique index people_by_user_id on people (number_id, user_id) where user_id is not null;
+-- Serves the look-up of whom a message by username left to; several may have had the name.
+create index people_by_username on people (number_id, lower(username)) where username is not null;
 -- Serves erasure; empty between its rounds.
 create index people_unused on people (number_id) where not in_use;
 
@@ -747,6 +757,9 @@ create index received_messages_by_workspace on received_messages (workspace_id, 
 create index received_messages_by_number on received_messages (number_id, mode, id desc);
 -- Serves the list of a chat, and merging.
 create index received_messages_by_chat on received_messages (chat_id, id desc);
+-- Serves the list of a chat in both directions.
+create index received_messages_by_chat_and_time
+  on received_messages (chat_id, received_at desc, id desc);
 -- Serves those who read a number on, and holds that no sequence comes twice.
 create unique index received_messages_by_sequence on received_messages (number_id, sequence);
 -- Serves quotes, which name a message by the platform's id.

@@ -119,6 +119,10 @@ export const sqlTypes = {
     params: { endpoints: "bigint[]" },
     columns: { answer: "void?" },
   },
+  "enter_chats": {
+    params: { messages: "bigint[]" },
+    columns: { answer: "void?" },
+  },
   "erase_received": {
     params: { workspaceId: "bigint", now: "timestamptz", most: "bigint", mostChats: "bigint", marksBefore: "timestamptz", limit: "integer" },
     columns: { answer: "boolean" },
@@ -1154,6 +1158,14 @@ export const sqlTypes = {
   "received.quotedSent": {
     params: { id: "bigint", numberId: "bigint" },
     columns: { transport_id: "text", text: "text", sent_at: "timestamptz?" },
+  },
+  "received.entries": {
+    params: { chatId: "bigint", at: "timestamptz", receivedBefore: "bigint", limit: "bigint", sentBefore: "bigint" },
+    columns: { at: "timestamptz", is_sent: "boolean", id: "bigint" },
+  },
+  "received.byIds": {
+    params: { ids: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
   },
   "reminder.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },

@@ -171,7 +171,7 @@ const listSources = (store: string): ReadonlyArray<readonly [file: string, code:
 const namedRules = new Set(rules.flatMap(({ core }) => core.flatMap((home) => home.names)))
 
 /** Functions of the core that the memory store calls and that decide nothing. */
-const decideNothing = new Set(["getContent", "nextCheckAt"])
+const decideNothing = new Set(["getContent", "nextCheckAt", "toTarget"])
 
 it.effect("every function of the core that the memory store runs is in the table", () =>
   Effect.sync(() => {
@@ -268,7 +268,10 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
     "the period of a list",
     /(created|attempted|received)(At|_at) (>=|<) (filter\.|\$|p_)?(since|until)$/,
   ],
-  ["since when conversations are on", /(receivedAt|0\)) >= conversations\.since$/],
+  [
+    "since when conversations are on",
+    /(receivedAt|0\)) >= conversations\.since$|^r\.received_at >= s\.since$/,
+  ],
   [
     "how long something is kept",
     /(At|_at|hour) (<|>=) (\$|[pv]_)?(before|\w+Before|marks_before)$/,

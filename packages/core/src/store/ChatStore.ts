@@ -3,6 +3,7 @@ import type { Effect } from "effect"
 import type { Quote } from "../model/Answer.ts"
 import type { ReplyTo } from "../model/Message.ts"
 import type { CallerScope } from "../model/Auth.ts"
+import type { ChatEntry, EntryPlace } from "../model/ChatEntry.ts"
 import type { ConversationSettings, ReceivedStorage } from "../model/Conversation.ts"
 import type { IdempotencyClaim } from "../model/Idempotency.ts"
 import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
@@ -58,6 +59,12 @@ export interface ReceivedErasure {
   readonly mostChats: number
   /** Marks of messages that were erased before it go too. */
   readonly marksBefore: number
+}
+
+/** `next` is the place of the last one; null on the last page. */
+export interface EntriesPage {
+  readonly items: ReadonlyArray<ChatEntry>
+  readonly next: EntryPlace | null
 }
 
 /** What became of a chat that was to be marked as read, or the guard that did not hold. */
@@ -163,6 +170,16 @@ export interface ChatStore {
    * comes later begins another chat. False when unknown or removed before.
    */
   deleteChat(scope: CallerScope, id: ChatId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * What was received in the chat, or in the one that goes on in its place, and what left in it, the latest
+   * first (see `EntryPlace`), behind that place. Null for a chat that is not shown.
+   */
+  listEntries(
+    scope: CallerScope,
+    id: ChatId,
+    behind: EntryPlace | null,
+    limit: number,
+  ): Effect.Effect<EntriesPage | null, StoreUnavailable>
   /**
    * Marks the chat, or the one that goes on in its place, as read up to that received message of it, never
    * back, and counts `unread`. The mark of a live chat is due from then on. Guards: `idempotency` the

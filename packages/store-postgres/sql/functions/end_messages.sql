@@ -41,6 +41,8 @@ declare
   -- Whether deliveries were queued.
   v_queued boolean;
   v_ended bigint[];
+  -- Those that left from numbers with chats.
+  v_in_chats bigint[];
   v_given_back bigint[];
   -- Numbers whose messages ended, and those among them whose quota changed: given back, or taken by
   -- one that was held.
@@ -110,8 +112,8 @@ begin
       and is_waiting(m)
       and not is_in_flight(m, l)
     returning
-      m.id, m.workspace_id, m.number_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
-      s.gives_back as returned,
+      s.place, m.id, m.workspace_id, m.number_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
+      s.gives_back as returned, l.has_chats and s.state = 'sent' as enters_chat,
       (
         s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
         s.event_body, s.callback_target, s.callback_url, s.callback_body, null
@@ -123,13 +125,17 @@ begin
     array_agg(distinct ended.number_id),
     array_agg(distinct ended.number_id) filter (where ended.mode = 'live'),
     array_agg(ended.number_id) filter (where ended.mode = 'live' and ended.returned),
-    array_agg(ended.announcement)
-  into v_ended, v_given_back, v_lanes, v_live_lanes, v_returned, v_announcements
+    array_agg(ended.announcement),
+    array_agg(ended.id order by ended.place) filter (where ended.enters_chat)
+  into v_ended, v_given_back, v_lanes, v_live_lanes, v_returned, v_announcements, v_in_chats
   from ended;
   if v_ended is null then
     return;
   end if;
   v_queued := announce(v_announcements);
+  if v_in_chats is not null then
+    perform enter_chats(v_in_chats);
+  end if;
 
   -- A later statement: it sees the messages as they are now.
   update lanes l

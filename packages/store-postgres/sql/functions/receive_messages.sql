@@ -2,7 +2,8 @@
 -- port. One row for each, with what its event is made of as it is at this moment; announce_received writes the events
 -- in the same transaction.
 --
--- Locks: the number's row in received_counters, up to the commit.
+-- Locks: the number's row in received_counters, up to the commit, and for its first chat its lane: no settlement that
+-- holds the lane looks for chats before.
 --
 -- Never null: is_new
 create function receive_messages(
@@ -169,6 +170,10 @@ begin
       )
       returning *
       into v_chat;
+      update lanes l
+      set has_chats = true
+      where l.number_id = p_number
+        and not l.has_chats;
     end if;
 
     quoted_received_id := null;

@@ -6,7 +6,7 @@
 -- messages. A settlement that comes once more, because its answer was lost, finds its message ended. It
 -- changes nothing, also where the lane was stopped meanwhile: its worker may have the next message by now.
 --
--- Locks: campaigns that may use a number which pauses, the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
+-- Locks: campaigns that may use a number which pauses, the lanes by id, what enter_chats locks, then the workspaces that get allowance back by id, none of them waited for longer
 -- than p_lock_timeout. A settlement whose lane has a newer lease is passed over: another worker holds it.
 --
 -- Never null: message_id, queued, comes_again
@@ -72,8 +72,9 @@ declare
   v_put_aside bigint[] = '{}';
   v_ended bigint[];
   v_comes_again boolean = false;
-  -- Whether any of their lanes has its new recipients limited by now.
+  -- Whether any of their lanes has its new recipients limited by now, and whether any of their numbers has chats.
   v_limits boolean;
+  v_has_chats boolean;
   v_given_back bigint[];
   v_announcements announcement[];
 begin
@@ -107,11 +108,11 @@ begin
 
   select
     array_agg(held.place), array_agg(held.follows), array_agg(held.goes_on),
-    array_agg(held.lease_until), bool_or(held.limits)
-  into v_held, v_follows, v_goes_on, v_until, v_limits
+    array_agg(held.lease_until), bool_or(held.limits), bool_or(held.has_chats)
+  into v_held, v_follows, v_goes_on, v_until, v_limits, v_has_chats
   from (
     select distinct on (s.number_id)
-      s.place, (held.lane).lease_until, limits_recipients(held.lane) as limits,
+      s.place, (held.lane).lease_until, limits_recipients(held.lane) as limits, (held.lane).has_chats,
       (held.lane).turn[array_position((held.lane).turn, s.message_id) + 1] as follows,
       goes_on(held.lane, p_now)
         and not s.again
@@ -190,6 +191,16 @@ begin
   from ended;
   if v_announcements is not null then
     v_queued := announce(v_announcements);
+  end if;
+  if v_has_chats and v_ended is not null then
+    perform enter_chats(
+      array(
+        select s.id
+        from unnest(p_message_id) with ordinality s (id, place)
+        where s.id = any (v_ended)
+        order by s.place
+      )
+    );
   end if;
 
   if cardinality(p_unfinished) > 0 then

@@ -148,3 +148,40 @@ from messages m
 where m.id = :id
   and m.number_id = :numberId
   and has_left(m)
+
+-- name: entries
+-- Indexes received_messages_by_chat_and_time, chats_merged and messages_by_chat: of each a page.
+-- Never null: at, is_sent, id
+(
+  select r.received_at as at, false as is_sent, r.id
+  from received_messages r
+  join conversation_settings s on s.workspace_id = r.workspace_id
+    and r.received_at >= s.since
+  where r.chat_id = :chatId
+    and (r.received_at, r.id) < (:at, :receivedBefore)
+  order by r.received_at desc, r.id desc
+  limit :limit
+)
+union all
+(
+  select found.sent_at, true, found.id
+  from unnest(array(select c.id from chats c where c.id = :chatId or c.merged_into = :chatId)) of_chat (id)
+  cross join lateral (
+    select m.sent_at, m.id
+    from messages m
+    where m.chat_id = of_chat.id
+      and (m.sent_at, m.id) < (:at, :sentBefore)
+    order by m.sent_at desc, m.id desc
+    limit :limit
+  ) found
+  order by found.sent_at desc, found.id desc
+  limit :limit
+)
+order by at desc, is_sent desc, id desc
+limit :limit
+
+-- name: byIds
+select shown.*
+from received_messages r
+cross join lateral shown_received(r) shown
+where r.id = any (:ids::bigint[])

@@ -1,5 +1,5 @@
 /** Conversations: their settings, chats and what was received. */
-import { erasedAtOnce, getPage, numberAsPerson } from "@messaging-service/core"
+import { erasedAtOnce, getPage } from "@messaging-service/core"
 import type {
   CallerScope,
   Chat,
@@ -7,22 +7,19 @@ import type {
   ChatStore,
   ChatType,
   ConversationSettings,
-  MessageId,
   NumberId,
-  Platform,
   Quote,
-  ReceivedKind,
-  ReceivedMessage,
   ReceivedMessageId,
-  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { beyondIds, idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
+import { entryMethods } from "./entries.ts"
 import { readMarkMethods } from "./readMarks.ts"
 import { receiveIn, toPerson } from "./receive.ts"
+import { toReceived } from "./toReceived.ts"
 
 const getSettings = statement("conversation.get")
 const putSettings = statement("put_conversations")
@@ -61,44 +58,6 @@ const toConversations = (row: Row<"conversation.get">) => ({
     oldestAt: millis(row.oldest_at),
   },
 })
-
-const toReceived = (row: Row<"received.get">): ReceivedMessage => {
-  const number = {
-    id: Number(row.number_id) as NumberId,
-    phone: row.number_phone,
-    platform: row.platform as Platform,
-  }
-  return {
-    id: Number(row.id) as ReceivedMessageId,
-    workspaceId: Number(row.workspace_id) as WorkspaceId,
-    mode: row.mode as ReceivedMessage["mode"],
-    sequence: Number(row.sequence),
-    number,
-    chat: {
-      id: Number(row.chat_id) as ChatId,
-      type: row.chat_type as ChatType,
-      name: row.chat_name,
-    },
-    fromMe: row.from_me,
-    from: row.from_me ? numberAsPerson(number) : toPerson(row),
-    kind: row.kind as ReceivedKind,
-    text: row.text,
-    content: row.content as ReceivedMessage["content"],
-    file: row.file as ReceivedMessage["file"],
-    replyTo:
-      row.quote_text === null
-        ? null
-        : {
-            receivedMessageId: idOrNull<ReceivedMessageId>(row.quoted_received_id),
-            messageId: idOrNull<MessageId>(row.quoted_message_id),
-            text: row.quote_text,
-          },
-    sentAt: row.sent_at.getTime(),
-    receivedAt: row.received_at.getTime(),
-    editedAt: millis(row.edited_at),
-    revokedAt: millis(row.revoked_at),
-  }
-}
 
 const toChat = (row: Row<"received.chat">): Chat => ({
   id: Number(row.id) as ChatId,
@@ -213,6 +172,7 @@ const readMethods = (database: DatabaseService): ReadMethods => ({
 
 export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): ChatStore => ({
   ...readMethods(database),
+  ...entryMethods(database),
   ...readMarkMethods(database),
   conversations(workspaceId) {
     return getSettings.first(database, { workspaceId }, toConversations)

@@ -66,6 +66,7 @@ import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { conversations } from "./contract/conversations.ts"
 import { answers } from "./contract/answers.ts"
+import { entriesOfChats } from "./contract/entries.ts"
 import { readMarks } from "./contract/readMarks.ts"
 import { receivedFiles } from "./contract/receivedFiles.ts"
 import { receiving } from "./contract/receiving.ts"
@@ -111,6 +112,7 @@ const topics = {
   answers,
   readMarks,
   "received files": receivedFiles,
+  entriesOfChats,
   timelines,
   lists,
   choices,

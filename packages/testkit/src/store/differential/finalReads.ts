@@ -139,6 +139,7 @@ const readConversations = (side: Side, scope: CallerScope): ReadonlyArray<Call> 
     ...getIds(side, "chat").flatMap((id) => [
       received({ chatId: id }),
       call("chats.getChat", scope, id),
+      call("chats.listEntries", scope, id, null, 1000),
     ]),
     call("chats.claimReadMarks", noon + 1000 * day, noon + 1000 * day, "all", 1000),
     chats({}),

@@ -202,6 +202,16 @@ export const ofChats: Methods<"chats"> = {
     kind: "chat",
     input: (c) => [getScope(c, c.record<Chat>("chat")?.numberId), c.id("chat"), c.now],
   },
+  listEntries: {
+    weight: 3,
+    kind: "chat",
+    input: (c) => [
+      getScope(c, c.record<Chat>("chat")?.numberId),
+      c.id("chat"),
+      c.maybe(() => ({ at: c.moment(), isSent: c.once(2), id: c.id("receivedId") })),
+      c.limit(),
+    ],
+  },
   markRead: {
     weight: 6,
     kind: "chat",
