@@ -1,6 +1,6 @@
 /** Files that people send to a linked number: fetched from WhatsApp's host, unsealed, and kept when all is right. */
 import { randomBytes } from "node:crypto"
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import {
   makeMediaFetcher,
   MediaFiles,
@@ -14,6 +14,7 @@ import { live } from "@messaging-service/testkit"
 import { someProxies, WhatsAppServer, withCredentials } from "@messaging-service/whatsapp-server"
 import type { SentFile } from "@messaging-service/whatsapp-server"
 import { Effect, Layer, Stream } from "effect"
+import { toFileAccess } from "../src/files.ts"
 import {
   aLinkedNumber,
   aPerson,
@@ -145,6 +146,28 @@ layer(layerWorld)("a file that a person sends", (it) => {
       assert.strictEqual((yield* fetched(number, other, sent)).state, "remote")
     }),
   )
+})
+
+describe("the way to a file", () => {
+  const socket = {} as Parameters<typeof toFileAccess>[0]
+  const server = new URL("wss://web.whatsapp.com/ws/chat")
+
+  it("leads to WhatsApp's hosts alone", () => {
+    const { isHost } = toFileAccess(socket, server, undefined, null)
+    assert.isTrue(isHost("mmg.whatsapp.net"))
+    for (const host of ["whatsapp.net.example.com", "evilwhatsapp.net", "127.0.0.1", "localhost"]) {
+      assert.isFalse(isHost(host), host)
+    }
+  })
+
+  it("refuses a name that leads into this network, unless a proxy resolves it", async () => {
+    const { lookup } = toFileAccess(socket, server, undefined, null)
+    const answer = await new Promise((resolve) => {
+      lookup?.("localhost", {}, (error) => resolve(error?.message))
+    })
+    assert.strictEqual(answer, "the address is not public")
+    assert.isNull(toFileAccess(socket, server, undefined, "socks5://proxy.example").lookup)
+  })
 })
 
 layer(

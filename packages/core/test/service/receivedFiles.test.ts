@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { layerMediaFiles } from "@messaging-service/store-memory"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Fiber, Layer, Stream } from "effect"
 import {
   FileUnavailable,
   makeNewReceived,
@@ -197,6 +197,32 @@ describe("a received file", () => {
         yield* pass(day)
         assert.strictEqual(yield* state(id), "gone")
         assert.lengthOf(requests, 9)
+      }),
+      parts,
+    )
+  })
+
+  it.effect("is waited for by a call of its link, for half a minute", () => {
+    const { parts, requests } = fetching("later", "later")
+    return inAService(
+      Effect.gen(function* () {
+        const { number } = yield* aListener({ media: "on_demand" })
+        const id = yield* receive(number)
+        yield* pass(hour)
+        assert.lengthOf(requests, 0)
+        const early = yield* Effect.forkChild(open(id))
+        yield* pass(second)
+        assert.lengthOf(requests, 1)
+        yield* pass(6 * second)
+        assert.lengthOf(requests, 2)
+        assert.isUndefined(early.pollUnsafe())
+        yield* pass(25 * second)
+        const refused = yield* Effect.flip(Fiber.join(early))
+        assert.deepInclude(refused, { code: "service_unavailable", retryAfter: 5 })
+        const late = yield* Effect.forkChild(open(id))
+        yield* pass(second)
+        const file = yield* Fiber.join(late)
+        assert.deepStrictEqual(yield* Stream.mkUint8Array(file.content.content), content)
       }),
       parts,
     )
