@@ -197,7 +197,7 @@ const Bubble = ({
 }
 
 const action =
-  "cursor-pointer rounded px-1 whitespace-nowrap text-2xs font-medium text-accent hover:underline"
+  "min-h-6 cursor-pointer rounded px-1 whitespace-nowrap text-2xs font-medium text-accent hover:underline"
 
 const Ticks = ({
   status,

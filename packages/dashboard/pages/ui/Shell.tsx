@@ -164,6 +164,12 @@ const usePaletteKey = (toggle: () => void) => {
   })
 }
 
+/** In an open chat. */
+const keysOfChats = [
+  ["r", labels.keys.answer],
+  ["m", labels.keys.markRead],
+] as const
+
 const keyRows = (
   pages: ReadonlyArray<WorkspacePage>,
 ): ReadonlyArray<readonly [keys: string, what: string]> => [
@@ -174,6 +180,7 @@ const keyRows = (
   ["k", labels.keys.previous],
   ["Enter", labels.keys.open],
   ["Esc", labels.keys.close],
+  ...(pages.some(({ ofConversations }) => ofConversations) ? keysOfChats : []),
   ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
   ["?", labels.keys.all],
 ]

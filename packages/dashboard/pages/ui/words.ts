@@ -78,6 +78,8 @@ export const shellLabels = {
     previous: "Previous row",
     open: "Open",
     close: "Close",
+    answer: "Answer in the open chat",
+    markRead: "Mark the open chat as read",
     all: "Keyboard shortcuts",
   },
 }
