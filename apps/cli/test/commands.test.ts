@@ -46,6 +46,11 @@ const withoutCommand: Readonly<Record<string, string>> = {
   clearCampaignRows: "As above.",
   getCampaignRow: "`campaigns rows` shows it.",
   getWorkspaceReceivedMessage: "`messages received` shows it.",
+  editMessage: "For tests of programs, which have the client or `openTest`.",
+  revokeMessage: "As above.",
+  react: "As above.",
+  setAway: "As above.",
+  skipMessages: "As above.",
 }
 
 /** Commands without an option that their siblings take, and why. */

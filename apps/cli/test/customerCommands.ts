@@ -14,6 +14,7 @@ const sendsToChats = async ({ json, messaging, number, operator, text, workspace
   await operator.conversations.set(workspace, {})
   const from = { phone: to, name: "Ada" }
   const question = await operator.simulator.write(number, { from, text: "Open today?" })
+  if (!("id" in question)) throw new Error("the message was not stored")
   const chat = ["--workspace", workspace, "--chat", question.chat.id, "--text", "Yes"]
   const [answer] = await json("send", [...chat, "--reply-to", question.id])
   assert.deepInclude(answer, {

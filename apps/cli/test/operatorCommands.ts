@@ -14,6 +14,17 @@ const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
   return { webhook: id, event: data[0]?.event_id ?? "" }
 }
 
+/** A person writes to a number. */
+const write = async (
+  { simulator }: Scene["operator"],
+  number: number,
+  body: Parameters<typeof simulator.write>[1],
+) => {
+  const message = await simulator.write(number, body)
+  if (!("id" in message)) throw new Error("it waits")
+  return message
+}
+
 /** A held message; returns its id. */
 const held = async ({ client, operator }: Scene) => {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
@@ -377,7 +388,7 @@ export const operatorCommands: Entries = {
   "messages received": async ({ json, number, operator, text, workspace }) => {
     await operator.conversations.set(workspace, {})
     const from = { phone: to, name: "Ada" }
-    const { id } = await operator.simulator.write(number, { from, text: "Hello" })
+    const { id } = await write(operator, number, { from, text: "Hello" })
     const inside = ["--workspace", workspace]
     const listed = await json("messages received", [...inside, "--number", number])
     assert.deepStrictEqual(
@@ -389,20 +400,20 @@ export const operatorCommands: Entries = {
   "chats list": async ({ json, number, operator, text, workspace }) => {
     await operator.conversations.set(workspace, {})
     const from = { phone: to, name: "Ada" }
-    const { chat } = await operator.simulator.write(number, { from, text: "Hello" })
+    const { chat } = await write(operator, number, { from, text: "Hello" })
     const inside = ["--workspace", workspace, "--unread", "true", "--phone", to]
     assert.deepInclude((await json("chats list", inside))[0], { id: chat.id, unread: 1 })
     assert.match(await text("chats list", inside), /person +Ada/)
   },
   "chats show": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
-    const { chat } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })
+    const { chat } = await write(operator, number, { from: { lid: "77" }, text: "Hello" })
     const [shown] = await json("chats show", [chat.id, "--workspace", workspace])
     assert.deepInclude(shown, { id: chat.id, lid: "77", type: "person" })
   },
   "chats read": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
-    const { chat, id } = await operator.simulator.write(number, { from: { lid: "77" } })
+    const { chat, id } = await write(operator, number, { from: { lid: "77" } })
     const inside = ["--workspace", workspace]
     const [marked] = await json("chats read", [chat.id, "--up-to", id, ...inside])
     assert.deepInclude(marked, { chat_id: chat.id, up_to: id })
@@ -410,14 +421,14 @@ export const operatorCommands: Entries = {
   },
   "messages erase": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
-    const { id } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })
+    const { id } = await write(operator, number, { from: { lid: "77" }, text: "Hello" })
     const inside = ["--workspace", workspace]
     assert.deepStrictEqual(await json("messages erase", [id, ...inside]), [{ id, deleted: true }])
     assert.deepStrictEqual(await json("messages received", inside), [])
   },
   "chats erase": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
-    const { chat } = await operator.simulator.write(number, { from: { lid: "77" }, text: "Hello" })
+    const { chat } = await write(operator, number, { from: { lid: "77" }, text: "Hello" })
     const inside = ["--workspace", workspace]
     assert.deepStrictEqual(await json("chats erase", [chat.id, ...inside]), [
       { id: chat.id, deleted: true },

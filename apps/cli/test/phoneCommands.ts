@@ -25,7 +25,9 @@ export const phoneCommands: Entries = {
   },
   "phones read": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
-    const { chat, id } = await operator.simulator.write(number, { from: { phone: to } })
+    const message = await operator.simulator.write(number, { from: { phone: to } })
+    if (!("id" in message)) throw new Error("it waits")
+    const { chat, id } = message
     await operator.chats.markRead(workspace, chat.id, { up_to: id })
     await operator.simulator.settle()
     const [mark] = await json("phones read", [number])

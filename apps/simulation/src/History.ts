@@ -91,10 +91,33 @@ export type CallRequest =
       readonly number: number
       readonly written: Written
     }
+  /** The copy of a message that could not be read comes. */
+  | { readonly _tag: "Copy"; readonly number: number; readonly index: number }
+  /** Somebody edits or revokes a message. */
+  | { readonly _tag: "Amend"; readonly number: number; readonly amended: Amended }
+
+/** What becomes of a message that somebody wrote. */
+export interface Amended {
+  /** Of the message. */
+  readonly index: number
+  /** Null: it is revoked. */
+  readonly text: string | null
+  /** Others may not. */
+  readonly isByAuthor: boolean
+  /** The author's time. */
+  readonly at: number
+}
 
 /** What a person, or a number's owner on the phone, writes. Its text names it. */
 export interface Written {
+  /** Unique in the seed; its time of sending tells it. */
+  readonly index: number
   readonly text: string
+  /**
+   * When it cannot be read, how many milliseconds later a copy comes, in calm at the latest; null for none.
+   * Undefined when it can be read.
+   */
+  readonly copyAfter: number | null | undefined
   /** Index of the person, also of the one to whom the owner writes. */
   readonly person: number
   /** Under which of its addresses the platform tells of the person. */
@@ -414,6 +437,9 @@ export interface FinalAttempt {
 /** A stored message of a person. */
 export interface FinalReceived {
   readonly id: number
+  /** See `Written`. */
+  readonly index: number
+  readonly kind: string
   /** Index of the number. */
   readonly number: number
   readonly sequence: number

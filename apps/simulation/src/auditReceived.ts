@@ -2,6 +2,7 @@
 import { Store } from "@messaging-service/core"
 import { Effect } from "effect"
 import { everything } from "./auditCampaigns.ts"
+import { indexAt } from "./features/receiving.ts"
 import type { Tenant } from "./features/Feature.ts"
 import type { FinalState } from "./History.ts"
 
@@ -22,8 +23,10 @@ export const auditReceived = Effect.fnUntraced(function* auditReceived({
   const events = Map.groupBy(outbox, ({ body }) => receivedId(body))
   const messages = yield* Effect.forEach([...numbers.entries()], ([number, numberId]) =>
     Effect.map(chats.receivedAfter(scope, numberId, 0, null, everything), (rows) =>
-      rows.map(({ fromMe, id, sequence, text }) => ({
+      rows.map(({ fromMe, id, kind, sentAt, sequence, text }) => ({
         id,
+        index: indexAt(sentAt),
+        kind,
         number,
         sequence,
         text,

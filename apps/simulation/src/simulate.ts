@@ -15,6 +15,7 @@ import {
   MediaFiles,
   Messages,
   Numbers,
+  receivedEventTypes,
   Reminders,
   SessionVault,
   Store,
@@ -241,7 +242,7 @@ const setUpReceiving = (board: Switchboard | null) =>
     const { workspace } = tenant
     yield* Conversations.use((service) => service.put("owner", workspace, { groups: true }))
     const caller = Caller.trusted(yield* Workspaces.use((service) => service.get(workspace)))
-    const events = ["message.received", "message.echo"] as const
+    const events = receivedEventTypes
     const url = "https://receiver.example/hearing"
     yield* Webhooks.use((service) => service.create(caller, { url, events }, null))
     return tenant

@@ -15,6 +15,7 @@ export interface NewsEvent {
     | "reminders"
     | "number_checks"
     | "campaigns"
+    | "chats"
     | "simulator"
     | "clock"
   /** Position of the event, for `lastEventId`. */

@@ -1869,6 +1869,91 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/simulator/received-messages/{id}/edit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let the author edit a message */
+        readonly post: operations["editMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/received-messages/{id}/revoke": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let the author take a message back */
+        readonly post: operations["revokeMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/messages/{message_id}/react": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let a person react to a message */
+        readonly post: operations["react"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/away": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Lose a number's connection, or bring it back */
+        readonly put: operations["setAway"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/gap": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let the platform skip messages */
+        readonly post: operations["skipMessages"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1923,6 +2008,7 @@ export interface components {
         readonly CurrentSession: CurrentSession;
         readonly Deleted: Deleted;
         readonly Delivery: Delivery;
+        readonly Edit: Edit;
         readonly Epoch: Epoch;
         /**
          * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
@@ -1971,6 +2057,7 @@ export interface components {
         readonly Process: Process;
         readonly ProxyCheck: ProxyCheck;
         readonly QueuedEvent: QueuedEvent;
+        readonly React: React;
         readonly ReadChat: ReadChat;
         readonly ReadMark: ReadMark;
         readonly ReceivedMessage: ReceivedMessage;
@@ -1984,6 +2071,7 @@ export interface components {
         readonly ReminderPreview: ReminderPreview;
         readonly ReminderRecipient: ReminderRecipient;
         readonly ReminderRun: ReminderRun;
+        readonly RemoteId: RemoteId;
         /** @description Exactly one of the keys. */
         readonly ReplyTo: ReplyTo;
         readonly ResumeCampaign: ResumeCampaign;
@@ -2006,6 +2094,7 @@ export interface components {
         readonly SendingHours: SendingHours;
         readonly Sent: Sent;
         readonly ServiceFigures: ServiceFigures;
+        readonly SetAway: SetAway;
         readonly SetBehaviour: SetBehaviour;
         /** @description What is left out takes its default. */
         readonly SetConversations: SetConversations;
@@ -2015,6 +2104,7 @@ export interface components {
         readonly SignIn: SignIn;
         readonly SignInLink: SignInLink;
         readonly SignedOut: SignedOut;
+        readonly Skipped: Skipped;
         readonly StoreRestored: StoreRestored;
         readonly TelegramCode: TelegramCode;
         readonly TelegramLogin: TelegramLogin;
@@ -5807,6 +5897,15 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ReceivedMessage"];
                 };
             };
+            /** @description It waits: for the number, which is away, or for a copy that can be read, with that `remote_id`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RemoteId"];
+                };
+            };
         };
     };
     readonly listReadMarks: {
@@ -5829,6 +5928,128 @@ export interface operations {
                     readonly "application/json": {
                         readonly data: readonly components["schemas"]["ReadMark"][];
                     };
+                };
+            };
+        };
+    };
+    readonly editMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Edit"];
+            };
+        };
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+        };
+    };
+    readonly revokeMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReceivedMessage"];
+                };
+            };
+        };
+    };
+    readonly react: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["React"];
+            };
+        };
+        readonly responses: {
+            /** @description The message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly setAway: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetAway"];
+            };
+        };
+        readonly responses: {
+            /** @description Whether the number is away. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SetAway"];
+                };
+            };
+        };
+    };
+    readonly skipMessages: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The platform has skipped. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Skipped"];
                 };
             };
         };
@@ -6300,7 +6521,7 @@ export interface ChangeWebhook {
     /** @description Public `https://` address. */
     readonly url?: string;
     /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -6600,7 +6821,7 @@ export interface CreateWebhook {
     /** @description Public `https://` address. */
     readonly url: string;
     /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -6634,7 +6855,7 @@ export interface Delivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -6657,6 +6878,9 @@ export interface Delivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
+}
+export interface Edit {
+    readonly text: string;
 }
 export interface Epoch {
     /** @description Increases with each restore; 1 before the first. */
@@ -6848,7 +7072,7 @@ export interface LastDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @enum {string} */
     readonly status: "delivered" | "retrying" | "failed";
     /** @description From 1; starts again for each redelivery. */
@@ -6954,7 +7178,7 @@ export interface LoggedDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -7451,9 +7675,28 @@ export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @enum {boolean} */
     readonly queued: true;
+}
+export interface React {
+    /** @description A person, or the number's owner on the phone. */
+    readonly from: "owner" | {
+        /**
+         * @description E.164 with a leading +; spaces and dashes are taken out.
+         * @example +15550001234
+         */
+        readonly phone?: string;
+        /** @description WhatsApp's other name of an account. */
+        readonly lid?: string;
+        readonly username?: string;
+        /** @description Telegram's id of an account. */
+        readonly user_id?: string;
+        /** @description What the person calls itself. */
+        readonly name?: string;
+    };
+    /** @description Null takes the reaction back. */
+    readonly emoji: string | null;
 }
 export interface ReadChat {
     readonly chat_id: number;
@@ -7559,15 +7802,17 @@ export interface ReceivedMessage {
         /** @description At most 200 code points. */
         readonly text: string;
     } | null;
+    /** @description One for each person, the latest last; at most 50. */
     readonly reactions: readonly {
+        /** @description The number itself for its owner. */
         readonly from: components["schemas"]["Person"];
-        readonly emoji: string;
         /**
          * Format: date-time
-         * @description UTC, whole seconds.
+         * @description The author's time.
          * @example 2030-01-31T07:00:00Z
          */
         readonly at: string;
+        readonly emoji: string;
     }[];
     /**
      * Format: date-time
@@ -7722,6 +7967,10 @@ export interface ReminderRun {
     readonly message_id: number | null;
     /** @description Why the run was refused: a code of the error catalogue. */
     readonly code: string | null;
+}
+export interface RemoteId {
+    /** @description The platform's id. */
+    readonly remote_id: string;
 }
 /** @description Exactly one of the keys. */
 export interface ReplyTo {
@@ -7989,6 +8238,10 @@ export interface ServiceFigures {
     readonly version: string;
     readonly processes: readonly components["schemas"]["Process"][];
 }
+export interface SetAway {
+    /** @description True: the connection is lost. False: it is back. */
+    readonly away: boolean;
+}
 export interface SetBehaviour {
     /**
      * @description `drop`: the next attempt reaches the remote server, then the connection breaks before the ack; after it `succeed`.
@@ -8059,6 +8312,7 @@ export interface SignedOut {
     /** @enum {boolean} */
     readonly signed_out: true;
 }
+export type Skipped = unknown;
 export interface StoreRestored {
     /**
      * @description Highest id of any kind that is known outside.
@@ -8162,7 +8416,7 @@ export interface Webhook {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -8185,7 +8439,7 @@ export interface WebhookWithSecret {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -8335,11 +8589,10 @@ export interface Write {
     };
     /** @description What it quotes. */
     readonly reply_to?: {
-        /** @description The `remote_id` of what was written, or a message's `transport_id`. */
-        readonly remote_id?: string;
-        /** @description In its place: id of a sent message. */
+        /** @description What somebody wrote to the number. */
+        readonly received_message_id?: number;
+        /** @description What the number has sent. */
         readonly message_id?: number;
-        readonly text?: string | null;
     };
     /** @description The platform's id, by which a repeat is recognised; drawn when left out. */
     readonly remote_id?: string;
@@ -8348,6 +8601,11 @@ export interface Write {
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly sent_at?: string;
+    /**
+     * @description False: the number cannot read it, and asks for a copy. The same `remote_id` again is that copy.
+     * @default true
+     */
+    readonly readable?: boolean;
 }
 export interface ListMessagesQuery {
     /** @description One or several, comma-separated. */
@@ -8447,7 +8705,7 @@ export interface CreateWorkspaceWebhookQuery {
 }
 export interface ListDeliveriesQuery {
     /** @description One or several, comma-separated. */
-    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "message.received" | "message.echo" | "ping")[];
+    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping")[];
     /** @description Only attempts that delivered nothing. */
     readonly failed?: true;
     /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */

@@ -28,6 +28,16 @@ const makeSimulator = (at: Endpoints) => ({
   scan: at.post("/admin/v1/simulator/numbers/{number_id}/scan"),
   /** A person writes to the number, or its owner on the phone. A known `remote_id` stores nothing. */
   write: at.post("/admin/v1/simulator/numbers/{number_id}/received-messages"),
+  /** The author edits a received message. */
+  edit: at.post("/admin/v1/simulator/received-messages/{id}/edit"),
+  /** The author takes a received message back. */
+  revoke: at.order("/admin/v1/simulator/received-messages/{id}/revoke"),
+  /** A person reacts to a sent message; null takes the reaction back. */
+  react: at.post("/admin/v1/simulator/messages/{message_id}/react"),
+  /** The number's connection is lost, or back: then what was written meanwhile comes, in order. */
+  setAway: at.put("/admin/v1/simulator/numbers/{number_id}/away"),
+  /** The platform skips messages of the number. */
+  skip: at.order("/admin/v1/simulator/numbers/{number_id}/gap"),
   /** How far the phone was told that each chat is read. */
   readMarks: at.get("/admin/v1/simulator/numbers/{number_id}/read-marks"),
   /** Logs the phone out. */

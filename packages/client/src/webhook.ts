@@ -91,6 +91,31 @@ export interface WebhookNumber {
   readonly since: string
 }
 
+/** Messages of a number may be missing. */
+export interface WebhookGap {
+  readonly gap: {
+    readonly number_id: number
+    /** Nothing is missing before it. */
+    readonly from: string
+    /** Nothing is missing after it. */
+    readonly until: string
+    /** `relinked`: the number was linked again. `skipped`: the platform said so. */
+    readonly reason: "relinked" | "skipped"
+  }
+}
+
+/** A reaction, and the message that it is to. */
+export type WebhookReaction = {
+  readonly reaction: {
+    /** Who reacted; the number itself for its owner. */
+    readonly from: ReceivedMessage["from"]
+    /** Null: it was taken back. */
+    readonly emoji: string | null
+    /** The author's time. */
+    readonly at: string
+  }
+} & ({ readonly received_message: ReceivedMessage } | { readonly message: WebhookMessage })
+
 export type WebhookEvent =
   | (Envelope & {
       readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired"
@@ -105,10 +130,17 @@ export type WebhookEvent =
       readonly type: "number.connected" | "number.disconnected" | "number.paused" | "number.resumed"
       readonly data: WebhookNumber
     })
+  | (Envelope & { readonly type: "number.gap"; readonly data: WebhookGap })
   | (Envelope & {
-      readonly type: "message.received" | "message.echo"
+      readonly type:
+        | "message.received"
+        | "message.echo"
+        | "message.edited"
+        | "message.revoked"
+        | "message.recovered"
       readonly data: { readonly received_message: ReceivedMessage }
     })
+  | (Envelope & { readonly type: "message.reaction"; readonly data: WebhookReaction })
   | (Envelope & { readonly type: "ping"; readonly data: { readonly webhook_id: number } })
 
 /** Result of a message with a `webhook`. */

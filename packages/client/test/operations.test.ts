@@ -324,6 +324,31 @@ const entries: {
     const again = { from: { phone: to.phone }, remote_id: "first" }
     assert.deepStrictEqual(await operator.simulator.write(number, again), message)
   },
+  editMessage: async ({ operator, received }) => {
+    const { message } = await received()
+    const edited = await operator.simulator.edit(message.id, { text: "Hello again" })
+    assert.strictEqual(edited.text, "Hello again")
+  },
+  revokeMessage: async ({ operator, received }) => {
+    const { message } = await received()
+    assert.isNotNull((await operator.simulator.revoke(message.id)).revoked_at)
+  },
+  react: async ({ created, operator, received }) => {
+    await received()
+    const reaction = { from: { phone: to.phone }, emoji: "👍" }
+    assert.strictEqual(
+      (await operator.simulator.react(created.message, reaction)).id,
+      created.message,
+    )
+  },
+  setAway: async ({ number, operator }) =>
+    assert.deepStrictEqual(await operator.simulator.setAway(number, { away: false }), {
+      away: false,
+    }),
+  skipMessages: async ({ number, operator, received }) => {
+    await received()
+    assert.deepStrictEqual(await operator.simulator.skip(number), {})
+  },
   createCampaign: async ({ operator, workspace }) =>
     assert.strictEqual(
       (await operator.campaigns.create(workspace, { name: "Spring", text: "Hello" })).state,
@@ -734,6 +759,7 @@ const aScene = async (url: string): Promise<Scene> => {
       const reader = await operator.keys.create(inWorkspace, { version: 2, name: "Reader" })
       const written = { from: { phone: to.phone }, remote_id: "first" }
       const message = await operator.simulator.write(number.id, written)
+      if (!("id" in message)) throw new Error("it waits")
       const { key: own } = reader as { readonly key: string }
       return { client: messagingClient({ url, key: own, fetch: watched }), message }
     },

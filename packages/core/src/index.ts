@@ -5,25 +5,10 @@
  */
 
 export { Ids, fromIndexes, parseId, requestId } from "./model/Ids.ts"
-export type {
-  CampaignId,
-  ChatId,
-  ContactId,
-  EventId,
-  KeyId,
-  LinkingId,
-  MediaId,
-  MessageId,
-  NumberCheckId,
-  NumberEventIds,
-  NumberId,
-  ReceivedMessageId,
-  ReminderId,
-  SignInLinkId,
-  TransportId,
-  WebhookId,
-  WorkspaceId,
-} from "./model/Ids.ts"
+export type { CampaignId, ChatId, ContactId, EventId, KeyId, LinkingId } from "./model/Ids.ts"
+export type { MediaId, MessageId, NumberCheckId, NumberEventIds, NumberId } from "./model/Ids.ts"
+export type { ReceivedMessageId, ReminderId, SignInLinkId, TransportId } from "./model/Ids.ts"
+export type { WebhookId, WorkspaceId } from "./model/Ids.ts"
 export { layer, layerServices, layerWorker, EnsuredWorkspaces } from "./MessagingService.ts"
 export { Version1Lists } from "./service/Version1Lists.ts"
 export { offsetOfPage } from "./store/Version1ListStore.ts"
@@ -130,26 +115,12 @@ export type {
   ChangeFeedTopic,
 } from "./store/ChangeFeedStore.ts"
 export type { Outbox } from "./store/WebhookStore.ts"
-export {
-  conversationEventTypes,
-  eventTypes,
-  isConversationEvent,
-  isReceivedEvent,
-  numberEventTypes,
-  receivedEventTypes,
-  tickEvents,
-  webhookEventTypes,
-} from "./model/Event.ts"
-export type {
-  ConversationEventType,
-  EventType,
-  MessageEvent,
-  MessageEventType,
-  NumberEventType,
-  ReceivedEventType,
-  ServiceEvent,
-  TickEventType,
-} from "./model/Event.ts"
+export { conversationEventTypes, eventTypes, gapEventType } from "./model/Event.ts"
+export { isConversationEvent, isReceivedEvent, numberEventTypes } from "./model/Event.ts"
+export { receivedEventTypes, tickEvents, webhookEventTypes } from "./model/Event.ts"
+export type { ConversationEventType, EventType, MessageEvent } from "./model/Event.ts"
+export type { MessageEventType, NumberEventType, ReceivedEventType } from "./model/Event.ts"
+export type { ServiceEvent, TickEventType } from "./model/Event.ts"
 export { ConversationBody, nextTestTick, receivedMediaModes } from "./model/Conversation.ts"
 export type {
   ConversationSettings,
@@ -160,19 +131,19 @@ export type {
 export { Conversations } from "./service/Conversations.ts"
 export { Chats, ChatsQuery, ReadBody, ReceivedQuery } from "./service/Chats.ts"
 export type { ListChats, ListReceived, MarkRead, ReadChat } from "./service/Chats.ts"
-export {
-  isKept,
-  mergedPerson,
-  personAddresses,
-  receivedKinds,
-  receivedMarks,
-  unknownPerson,
-} from "./model/Incoming.ts"
-export type { Incoming, NewReceived, Person } from "./model/Incoming.ts"
+export { copyWaitMillis, gapReasons, isKept, withoutCopy } from "./model/Incoming.ts"
+export { mergedPerson, personAddresses, unknownPerson } from "./model/Incoming.ts"
+export { receivedKinds, receivedMarks } from "./model/Incoming.ts"
+export type { Addressed, Incoming, IncomingChange, IncomingGap } from "./model/Incoming.ts"
+export type { IncomingMessage, NewReceived, Person, Place } from "./model/Incoming.ts"
+export type { ReceivedOutcome, UnreadableMessage } from "./model/Incoming.ts"
 export type { ReceivedContent, ReceivedFile, ReceivedKind } from "./model/Incoming.ts"
 export type { ChatEntry, EntryPlace } from "./model/ChatEntry.ts"
-export { numberAsPerson, receivedEvent, receivedJson, reportedReceived } from "./model/Received.ts"
-export type { Chat, ChatType, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
+export { changedEvent, changedMessage, changedReaction, gapEvent } from "./model/Received.ts"
+export { isRecovered, mostReactions, numberAsPerson, reactionEvent } from "./model/Received.ts"
+export { receivedEvent, receivedJson, reportedGap, reportedReaction } from "./model/Received.ts"
+export { reportedReceived } from "./model/Received.ts"
+export type { Chat, ChatType, Reaction, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
 export { isFetchedOnArrival, isRecent, newFileState } from "./model/ReceivedFile.ts"
 export { receivedFileStates } from "./model/ReceivedFile.ts"
 export type { ReceivedFileState, StoredReceivedFile } from "./model/ReceivedFile.ts"
@@ -181,7 +152,7 @@ export { makeMediaFetcher } from "./worker/MediaFetcher.ts"
 export type { ClaimedFile, FileSettlement, ReceivedFileStore } from "./store/ReceivedFileStore.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"
 export type { ChatFilter, ChatStore, ReceivedErasure, ReceivedFilter } from "./store/ChatStore.ts"
-export type { DueReadMark, MarkedRead, ReceivedOutcome } from "./store/ChatStore.ts"
+export type { DueReadMark, MarkedRead } from "./store/ChatStore.ts"
 export type { StoredConversations, SettledReadMark } from "./store/ChatStore.ts"
 export type {
   CampaignOrigin,
@@ -298,20 +269,9 @@ export {
   uploadedFileName,
 } from "./model/Media.ts"
 export type { DiskRoom, MediaStore } from "./model/Media.ts"
-export type {
-  AttachmentStanding,
-  FileState,
-  BrokenMediaGuard,
-  Leftover,
-  MediaFile,
-  MediaReference,
-  Reservation,
-  SpooledContent,
-  StoredContent,
-  MediaLink,
-  MediaType,
-  ReceivedFileLink,
-} from "./model/Media.ts"
+export type { AttachmentStanding, FileState, BrokenMediaGuard, Leftover } from "./model/Media.ts"
+export type { MediaFile, MediaReference, Reservation, SpooledContent } from "./model/Media.ts"
+export type { StoredContent, MediaLink, MediaType, ReceivedFileLink } from "./model/Media.ts"
 
 export {
   OutgoingMediaSource,
@@ -445,8 +405,8 @@ export type { ProcessKind, ProcessReport, ProcessStore } from "./store/Processes
 export { Readiness, notReadyReasons } from "./service/Readiness.ts"
 export type { NotReadyReason } from "./service/Readiness.ts"
 export { clockSkew, counted, maxCounted, startCounting } from "./store/Metrics.ts"
-export type { ServiceFigures } from "./store/Metrics.ts"
-export type { Figures, NumberCount } from "./store/Metrics.ts"
+export { unstoredSeconds } from "./store/Metrics.ts"
+export type { Figures, NumberCount, ServiceFigures } from "./store/Metrics.ts"
 
 export { logFailure, throttled } from "./service/logThrottled.ts"
 export {
@@ -480,7 +440,7 @@ export type {
   SendingNumber,
   PublicNumber,
 } from "./model/SendingNumber.ts"
-export { changedTo, connectionStates } from "./store/NumberStore.ts"
+export { awaySinceAfter, changedTo, connectionStates } from "./store/NumberStore.ts"
 export type { NumberStore } from "./store/NumberStore.ts"
 export type {
   ConnectionFacts,
@@ -762,6 +722,7 @@ export {
   describedKeys,
   bodyRule,
   decoded,
+  IdInput,
   InstantInput,
   inputDecoder,
   requireFitTexts,
@@ -881,14 +842,8 @@ export { SessionVault } from "./service/Sessions.ts"
 export type { SessionStore } from "./model/Shards.ts"
 export type { Exchanged, StoredSession, KeyChange, LoggedIn } from "./model/Shards.ts"
 
-export type {
-  PhoneBehaviour,
-  ReceivedCopy,
-  SentCopy,
-  SentFilter,
-  SentMedia,
-  SimulatedPhones,
-} from "./store/SimulatedPhones.ts"
+export type { PhoneBehaviour, ReceivedCopy, SentCopy, SentFilter } from "./store/SimulatedPhones.ts"
+export type { SentMedia, SimulatedPhones, WrittenMessage } from "./store/SimulatedPhones.ts"
 
 export { isOwned, shardCount, toShard, shareOut } from "./model/Shards.ts"
 export type { ShardLeases } from "./model/Shards.ts"

@@ -3,7 +3,6 @@
  * adjustable clock, for any test in any language.
  */
 import {
-  EventSignal,
   Ids,
   Numbers,
   described,
@@ -14,10 +13,6 @@ import {
   applyEarlyTicks,
   makeTick,
   tickOnceSent,
-  InstantInput,
-  isKept,
-  makeNewReceived,
-  boundMillis,
   pageFields,
   parsePhone,
   parsed,
@@ -25,43 +20,38 @@ import {
   phoneDigits,
   queryDecoder,
   queryId,
-  receivedKinds,
-  Refusal,
   refuse,
   textBetween,
   Store,
-  unknownPerson,
-  WakeUp,
 } from "@messaging-service/core"
 import type {
   CursorPage,
   Failure,
-  Incoming,
   LinkingAttempt,
   ListPage,
   Message,
   MessageId,
-  Mode,
   NumberId,
   PhoneBehaviour,
   ReceivedMessage,
+  ReceivedMessageId,
   SendingNumber,
   SentCopy,
   SentFilter,
   SettledReadMark,
   WorkspaceId,
 } from "@messaging-service/core"
-import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
-import * as Base64 from "effect/encoding/Base64"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./IdleMonitor.ts"
 import {
   defaultBehaviour,
   layerLinking,
   layerTransport,
-  simulatedFile,
   SimulatedApps,
 } from "./SimulatedTransport.ts"
 import { timeTravel } from "./AdjustableClock.ts"
+import { makePeople, PhoneInput } from "./People.ts"
+import type { Writing } from "./People.ts"
 
 const day = 24 * 60 * 60 * 1000
 
@@ -89,8 +79,6 @@ export const BehaviourBody = Schema.Struct({
   ),
 }).annotate({ identifier: "SetBehaviour" })
 
-const PhoneInput = parsed("invalid_phone", parsePhone, phoneDescribed)
-
 export const RegisteredBody = Schema.Struct({
   phones: described(
     Schema.NullOr(Schema.Array(PhoneInput).check(Schema.isMaxLength(maximumRegistered))),
@@ -110,107 +98,6 @@ export const ScanBody = Schema.Struct({
 export const TickBody = Schema.Struct({
   status: Schema.Literals(["delivered", "read"]),
 }).annotate({ identifier: "Tick" })
-
-/** Who writes: by exactly one of the addresses. */
-const WriterInput = Schema.Struct({
-  phone: Schema.optionalKey(PhoneInput),
-  lid: described(Schema.optionalKey(textBetween(1, 100)), "WhatsApp's other name of an account."),
-  username: Schema.optionalKey(textBetween(1, 100)),
-  userId: described(Schema.optionalKey(textBetween(1, 100)), "Telegram's id of an account."),
-  name: described(Schema.optionalKey(textBetween(1, 100)), "What the person calls itself."),
-}).check(
-  Schema.makeFilter(({ lid, phone, userId, username }) =>
-    [lid, phone, userId, username].filter((address) => address !== undefined).length === 1
-      ? undefined
-      : "must have exactly one of phone, lid, username and user_id",
-  ),
-)
-
-const OptionalText = Schema.optionalKey(Schema.NullOr(Schema.String))
-
-const ContentInput = Schema.Union([
-  Schema.Struct({
-    latitude: Schema.Finite,
-    longitude: Schema.Finite,
-    name: OptionalText,
-    address: OptionalText,
-  }),
-  Schema.Struct({
-    contacts: Schema.Array(
-      Schema.Struct({ name: Schema.String, phones: Schema.Array(Schema.String) }),
-    ),
-  }),
-  Schema.Struct({ question: Schema.String, options: Schema.Array(Schema.String) }),
-  Schema.Struct({ type: Schema.String }),
-])
-
-/** 1 MiB in base64. */
-const maximumDataLength = 4 * Math.ceil(1024 ** 2 / 3)
-
-export const WriteBody = Schema.Struct({
-  from: described(
-    Schema.Union([Schema.Literal("owner"), WriterInput]),
-    "A person, or the number's owner on the phone.",
-  ),
-  toPhone: described(Schema.optionalKey(PhoneInput), "With `owner`: to whom. Left out in a group."),
-  group: described(
-    Schema.optionalKey(textBetween(1, 100)),
-    "Exact name of the group that it is written in.",
-  ),
-  text: Schema.optionalKey(Schema.String),
-  kind: described(
-    Schema.optionalKey(Schema.Literals(receivedKinds)),
-    "What it is. Default: `text`, `document` with a file.",
-  ),
-  content: described(
-    Schema.optionalKey(Schema.NullOr(ContentInput)),
-    "What the kind has beside its text.",
-  ),
-  media: described(
-    Schema.optionalKey(
-      Schema.Struct({
-        fileName: Schema.optionalKey(textBetween(1, 255)),
-        data: described(
-          Schema.String.check(
-            Schema.makeFilter(
-              (data) =>
-                data.length <= maximumDataLength && Result.isSuccess(Base64.decode(data))
-                  ? undefined
-                  : "must be at most 1 MiB in base64",
-              { toJsonSchema: () => ({ maxLength: maximumDataLength }) },
-            ),
-          ),
-          "The file, in base64: up to 1 MiB.",
-        ),
-      }),
-    ),
-    "A file that comes with it.",
-  ),
-  replyTo: described(
-    Schema.optionalKey(
-      Schema.Struct({
-        remoteId: described(
-          Schema.optionalKey(textBetween(1, 200)),
-          "The `remote_id` of what was written, or a message's `transport_id`.",
-        ),
-        messageId: described(Schema.optionalKey(Schema.Int), "In its place: id of a sent message."),
-        text: OptionalText,
-      }).check(
-        Schema.makeFilter(({ messageId, remoteId }) =>
-          (messageId === undefined) === (remoteId === undefined)
-            ? "must have exactly one of remote_id and message_id"
-            : undefined,
-        ),
-      ),
-    ),
-    "What it quotes.",
-  ),
-  remoteId: described(
-    Schema.optionalKey(textBetween(1, 200)),
-    "The platform's id, by which a repeat is recognised; drawn when left out.",
-  ),
-  sentAt: described(Schema.optionalKey(InstantInput), "The sender's time; now when left out."),
-}).annotate({ identifier: "Write" })
 
 /** A century. */
 const furthestSeconds = 100 * 365 * 86_400
@@ -252,7 +139,6 @@ const decodeRegistered = inputDecoder(RegisteredBody, {
 })
 const decodeScan = inputDecoder(ScanBody, { codes: ["invalid_phone"] })
 const decodeTick = inputDecoder(TickBody)
-const decodeWrite = inputDecoder(WriteBody, { codes: ["invalid_phone", "invalid_datetime"] })
 const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)
 
@@ -285,102 +171,6 @@ const makeScan = Effect.gen(function* makeScan() {
     if (!(yield* progress.scanned(attempt))) return yield* notConnecting
     const linked = yield* progress.linked(attempt, phone)
     return linked ?? (yield* notConnecting)
-  })
-})
-
-/** What was written, as the platform would tell it. */
-const toIncoming = (
-  input: typeof WriteBody.Type,
-  drawn: {
-    readonly remoteId: string
-    readonly mode: Mode
-    readonly now: number
-    readonly quote: Incoming["quote"]
-  },
-): Incoming | Refusal<"validation_failed"> => {
-  const { content = null, from, group = null, media, sentAt, text = "", toPhone } = input
-  const fromMe = from === "owner"
-  if (fromMe !== (toPhone !== undefined) && (!fromMe || group === null)) {
-    const message = fromMe ? "must be given with owner" : "must be left out"
-    return refuse("validation_failed", { field: "toPhone", message: `to_phone: ${message}` })
-  }
-  const writer = fromMe ? (toPhone === undefined ? null : { phone: toPhone }) : from
-  return {
-    remoteId: input.remoteId ?? drawn.remoteId,
-    mode: drawn.mode,
-    fromMe,
-    group: group === null ? null : { remoteId: group, name: group },
-    person: fromMe && group !== null ? null : writer && { ...unknownPerson, ...writer },
-    kind: input.kind ?? (media === undefined ? "text" : "document"),
-    text,
-    content:
-      content !== null && "latitude" in content
-        ? { ...content, name: content.name ?? null, address: content.address ?? null }
-        : content,
-    file:
-      media === undefined
-        ? null
-        : {
-            mimeType: null,
-            size: simulatedFile(media.data).length,
-            fileName: media.fileName ?? null,
-            seconds: null,
-            sha256: null,
-          },
-    fileSource: media?.data ?? null,
-    quote: drawn.quote,
-    sentAt: boundMillis(sentAt) ?? drawn.now,
-  }
-}
-
-/** What a person quotes, as the platform would tell it. */
-const toQuote = Effect.fnUntraced(function* toQuote(replyTo: (typeof WriteBody.Type)["replyTo"]) {
-  if (replyTo === undefined) return null
-  const { messageId, remoteId = null, text } = replyTo
-  if (messageId === undefined) return { remoteId, text: text ?? "" }
-  const { messages } = yield* Store
-  const [quoted] = yield* messages.byIds([messageId as MessageId])
-  if (quoted === undefined) {
-    return yield* refuse("validation_failed", {
-      field: "replyTo.messageId",
-      message: "reply_to.message_id: there is no such message",
-    })
-  }
-  return { remoteId: quoted.transportId, text: text ?? quoted.text }
-})
-
-/** People write to numbers, as their transports would hear it. */
-const makeWrite = Effect.gen(function* makeWrite() {
-  const store = yield* Store
-  const { chats } = store
-  const ids = yield* Ids
-  const listeners = yield* EventSignal
-  const wakeUp = yield* WakeUp
-  const newReceived = yield* makeNewReceived
-  return Effect.fn("Emulator.write")(function* write(number: SendingNumber, body: unknown) {
-    const input = yield* Effect.fromResult(decodeWrite(body))
-    const { mode, workspaceId } = number
-    const now = yield* Clock.currentTimeMillis
-    const quote = yield* Effect.provideService(toQuote(input.replyTo), Store, store)
-    const remoteId = ids.hex(20).toUpperCase()
-    const incoming = toIncoming(input, { remoteId, mode, now, quote })
-    if (incoming instanceof Refusal) return yield* incoming
-    const settings = yield* chats.conversations(workspaceId)
-    if (settings === null) return yield* refuse("conversations_not_enabled")
-    if (!isKept(incoming, settings)) {
-      return yield* refuse("validation_failed", {
-        field: "group",
-        message: "group: the workspace's conversations leave out groups",
-      })
-    }
-    const [outcome] = yield* chats.receive(number.id, newReceived(number.id, [incoming], now), now)
-    yield* listeners.wake
-    yield* wakeUp.wake("files")
-    const { id = null, isNew = false } = outcome ?? {}
-    const scope = { workspaceId, mode: incoming.mode, restriction: null }
-    const message = id === null ? null : yield* chats.getReceived(scope, id)
-    // A repeat of an erased one is no message.
-    return message === null ? yield* refuse("received_message_not_found") : { message, isNew }
   })
 })
 
@@ -446,13 +236,19 @@ export class Emulator extends Context.Service<
     /** The phone takes the code, and the link completes before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
     /**
-     * A person writes to that number, or its owner on the phone: the stored message, and whether it is new.
-     * Fails with `conversations_not_enabled`.
+     * A person writes to that number, or its owner on the phone. Fails with `conversations_not_enabled`.
      */
-    write(
-      id: NumberId | undefined,
-      body: unknown,
-    ): Effect.Effect<{ readonly message: ReceivedMessage; readonly isNew: boolean }, Failure>
+    write(id: NumberId | undefined, body: unknown): Effect.Effect<Writing, Failure>
+    /** The author edits it. Fails with `received_message_not_found`. */
+    edit(id: ReceivedMessageId | undefined, body: unknown): Effect.Effect<ReceivedMessage, Failure>
+    /** The author takes it back. Fails with `received_message_not_found`. */
+    revoke(id: ReceivedMessageId | undefined): Effect.Effect<ReceivedMessage, Failure>
+    /** A person reacts to a message that was sent. Fails with `conversations_not_enabled`. */
+    react(id: MessageId | undefined, body: unknown): Effect.Effect<Message, Failure>
+    /** The connection of that number is lost, or back: then comes what happened meanwhile, in order. */
+    setAway(id: NumberId | undefined, body: unknown): Effect.Effect<boolean, Failure>
+    /** The platform skips messages of that number. Fails with `conversations_not_enabled`. */
+    skip(id: NumberId | undefined): Effect.Effect<void, Failure>
     /** How far the phone knows each chat as read, the latest mark first. */
     readMarks(id: NumberId | undefined): Effect.Effect<ReadonlyArray<SettledReadMark>, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
@@ -476,7 +272,7 @@ export class Emulator extends Context.Service<
       const { chats, numbers: store, phones } = yield* Store
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
-      const write = yield* makeWrite
+      const people = yield* makePeople
       const moveOn = yield* timeTravel
       const idle = yield* Idle
       const { caughtUp, tick } = yield* makeTicks
@@ -497,7 +293,14 @@ export class Emulator extends Context.Service<
           const number = yield* requireNumber(id)
           return (yield* phones.behaviour(number.id)) ?? defaultBehaviour
         }),
-        write: (id, body) => Effect.flatMap(requireNumber(id), (number) => write(number, body)),
+        write: (id, body) =>
+          Effect.flatMap(requireNumber(id), (number) => people.write(number, body)),
+        edit: people.edit,
+        revoke: people.revoke,
+        react: people.react,
+        setAway: (id, body) =>
+          Effect.flatMap(requireNumber(id), (number) => people.setAway(number, body)),
+        skip: (id) => Effect.flatMap(requireNumber(id), people.skip),
         readMarks: Effect.fn("Emulator.readMarks")(function* readMarks(id) {
           const number = yield* requireNumber(id)
           return yield* chats.settledReadMarks(number.id)

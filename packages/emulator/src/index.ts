@@ -7,11 +7,12 @@ export {
   ScanBody,
   SentQuery,
   TickBody,
-  WriteBody,
   layer,
   layerEmulator,
 } from "./Emulator.ts"
 export type { ListSent, ReceivedCopy } from "./Emulator.ts"
+export { AwayBody, EditBody, ReactBody, WriteBody } from "./People.ts"
+export type { Writing } from "./People.ts"
 export { layerPorts, layerService } from "./Service.ts"
 export { Idle, ParkedSends } from "./IdleMonitor.ts"
 export {

@@ -205,6 +205,8 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
   readonly success: string
   /** The meaning of a 200 in place of `status`: an earlier request did it. */
   readonly successAgain?: string
+  /** A 202 in place of `status`, by a `LaterAnswer`: it is done later. */
+  readonly later?: { readonly success: string; readonly answer: Body }
   readonly answer: Body<Answer>
   /** Of the answer. Default: JSON. */
   readonly contentType?: "text/event-stream" | "text/csv"
@@ -233,6 +235,15 @@ export class StreamedAnswer implements Streamed {
   constructor(contentType: NonNullable<Entry["contentType"]>, open: Streamed["open"]) {
     this.contentType = contentType
     this.open = open
+  }
+}
+
+/** The answer of an operation that is done later. */
+export class LaterAnswer {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
   }
 }
 

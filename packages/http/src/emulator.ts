@@ -13,8 +13,11 @@ import {
 import type { MediaLink, Message } from "@messaging-service/core"
 import {
   AdvanceBody,
+  AwayBody,
   BehaviourBody,
+  EditBody,
   Emulator,
+  ReactBody,
   RegisteredBody,
   ScanBody,
   SentQuery,
@@ -27,6 +30,7 @@ import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
 import {
+  LaterAnswer,
   jsonBody,
   IdJson,
   json,
@@ -93,6 +97,11 @@ const shownCopy = ({ message, ...copy }: ReceivedCopy, now: number, link: MediaL
   status: message && statusAt(message, now),
   media: copy.media && { ...copy.media, url: message && storedLink(message, now, link) },
 })
+
+/** What has not been stored yet. */
+const RemoteIdJson = Schema.Struct({
+  remoteId: described(Schema.String, "The platform's id."),
+}).annotate({ identifier: "RemoteId" })
 
 const ClockJson = Schema.Struct({ now: Time }).annotate({ identifier: "Clock" })
 
@@ -240,6 +249,11 @@ const emulatorRoutes = [
     status: 201,
     success: "The message, stored.",
     successAgain: "A message with that `remote_id` was stored already: that one.",
+    later: {
+      success:
+        "It waits: for the number, which is away, or for a copy that can be read, with that `remote_id`.",
+      answer: jsonBody(RemoteIdJson, { remote_id: "3EB0C767D097B7C2F3A1" }),
+    },
     answer: jsonBody(ReceivedMessageJson, examples.received),
     refused: [
       missingNumber,
@@ -250,7 +264,8 @@ const emulatorRoutes = [
     ],
     handler: Effect.fnUntraced(function* writeMessage({ id, incoming, request }) {
       const emulator = yield* Emulator
-      const { isNew, message } = yield* emulator.write(id("number_id"), request)
+      const { isNew, message, remoteId } = yield* emulator.write(id("number_id"), request)
+      if (message === null) return new LaterAnswer({ remoteId })
       incoming.isDoneAlready = !isNew
       const show = yield* receivedShown
       return show(message)
@@ -268,6 +283,86 @@ const emulatorRoutes = [
     handler: Effect.fnUntraced(function* listReadMarks({ id }) {
       const emulator = yield* Emulator
       return { data: yield* emulator.readMarks(id("number_id")) }
+    }),
+  }),
+  route(`POST ${simulatorPath}/received-messages/{id}/edit`, {
+    ofConversations: true,
+    id: "editMessage",
+    right: "operator",
+    summary: "Let the author edit a message",
+    about: "One that was revoked, or could not be read, stays as it is.",
+    request: json<JsonValue>()(EditBody, { text: "Is our table ready?" }),
+    success: "The message as it is now.",
+    answer: jsonBody(ReceivedMessageJson, examples.edited),
+    refused: ["received_message_not_found"],
+    handler: Effect.fnUntraced(function* editMessage({ id, request }) {
+      const emulator = yield* Emulator
+      const show = yield* receivedShown
+      return show(yield* emulator.edit(id("id"), request))
+    }),
+  }),
+  route(`POST ${simulatorPath}/received-messages/{id}/revoke`, {
+    ofConversations: true,
+    id: "revokeMessage",
+    right: "operator",
+    summary: "Let the author take a message back",
+    success: "The message as it is now.",
+    answer: jsonBody(ReceivedMessageJson, examples.revoked),
+    refused: ["received_message_not_found"],
+    handler: Effect.fnUntraced(function* revokeMessage({ id }) {
+      const emulator = yield* Emulator
+      const show = yield* receivedShown
+      return show(yield* emulator.revoke(id("id")))
+    }),
+  }),
+  route(`POST ${simulatorPath}/messages/{message_id}/react`, {
+    ofConversations: true,
+    id: "react",
+    right: "operator",
+    summary: "Let a person react to a message",
+    about: "To one that was sent. A message that has not left hears nothing.",
+    request: json<JsonValue>()(ReactBody, {
+      from: { phone: "+15550001234", name: "Ada" },
+      emoji: "👍",
+    }),
+    success: "The message.",
+    answer: jsonBody(MessageJson, examples.sent),
+    refused: ["message_not_found", "conversations_not_enabled", "invalid_phone"],
+    handler: Effect.fnUntraced(function* react({ id, request }) {
+      const emulator = yield* Emulator
+      const { link } = yield* MediaLinks
+      const message = yield* emulator.react(id("message_id"), request)
+      return shownMessage(message, yield* Clock.currentTimeMillis, link)
+    }),
+  }),
+  route(`PUT ${simulatorPath}/numbers/{number_id}/away`, {
+    ofConversations: true,
+    id: "setAway",
+    right: "operator",
+    summary: "Lose a number's connection, or bring it back",
+    about: "What is written meanwhile comes once it is back, in order.",
+    request: json<JsonValue>()(AwayBody, { away: true }),
+    success: "Whether the number is away.",
+    answer: jsonBody(AwayBody, { away: true }),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* setAway({ id, request }) {
+      const emulator = yield* Emulator
+      return { away: yield* emulator.setAway(id("number_id"), request) }
+    }),
+  }),
+  route(`POST ${simulatorPath}/numbers/{number_id}/gap`, {
+    ofConversations: true,
+    id: "skipMessages",
+    right: "operator",
+    summary: "Let the platform skip messages",
+    about: "The number tells of it with `number.gap`.",
+    success: "The platform has skipped.",
+    answer: jsonBody(Schema.Struct({}).annotate({ identifier: "Skipped" }), {}),
+    refused: [missingNumber, "conversations_not_enabled"],
+    handler: Effect.fnUntraced(function* skipMessages({ id }) {
+      const emulator = yield* Emulator
+      yield* emulator.skip(id("number_id"))
+      return {}
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

@@ -117,11 +117,12 @@ it("records of the facade are the core's", () => {
       Omit<Facade.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
     >
     readonly received: RecordOf<
-      Omit<Core.ReceivedMessage, "from" | "file">,
-      Omit<Facade.ReceivedMessage, "from" | "media">,
+      Omit<Core.ReceivedMessage, "from" | "file" | "reactions">,
+      Omit<Facade.ReceivedMessage, "from" | "media" | "reactions">,
       "workspaceId" | "mode"
     >
     readonly person: Same<Core.Person, Facade.Person>
+    readonly reaction: Same<Omit<Core.Reaction, "at">, Omit<Facade.Reaction, "at">>
     readonly chat: RecordOf<Core.Chat, Facade.Chat, "activity">
     readonly heldCount: RecordOf<Ports.HeldCount, Facade.HeldCount>
     readonly decidedHeld: RecordOf<Core.DecidedHeld, Facade.DecidedHeld>

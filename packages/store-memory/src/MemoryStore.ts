@@ -19,6 +19,7 @@ import { changeFeedStore } from "./changeFeed.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { campaignStore } from "./campaigns.ts"
 import { chatStore } from "./chats.ts"
+import { receivingSteps } from "./receive.ts"
 import { receivedFileStore } from "./receivedFiles.ts"
 import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
@@ -69,7 +70,12 @@ export const memoryStore = (tables: Tables): Namespaces => {
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
     campaigns: campaignStore(tables),
-    chats: { ...chatStore(tables), ...entrySteps(tables), ...readMarkSteps(tables) },
+    chats: {
+      ...chatStore(tables),
+      ...entrySteps(tables),
+      ...readMarkSteps(tables),
+      ...receivingSteps(tables),
+    },
     receivedFiles: receivedFileStore(tables),
     browserSessions: browserSessionStore(tables),
     news: changeFeedStore(tables),

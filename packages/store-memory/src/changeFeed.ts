@@ -6,8 +6,9 @@ import type {
   ChangeFeedTopic,
   WorkspaceId,
 } from "@messaging-service/core"
+import { isReadableChat } from "./chatRows.ts"
 import { findWorkspace } from "./tables.ts"
-import type { CampaignEntry, Tables } from "./tables.ts"
+import type { CampaignEntry, ChatRow, Tables, WorkspaceRow } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 
 const modes = ["live", "test"] as const
@@ -65,8 +66,16 @@ const collectMarks = (
       checks.map(({ check }) => check),
       recent,
     ).map(({ checked, id, status }) => mark("number_checks", id, [status, checked])),
+    ...modes
+      .flatMap((mode) => latestChats(row, mode).slice(0, recent))
+      .map(({ chat, person }) => mark("chats", chat.id, [chat, person?.known])),
   ]
 }
+
+const latestChats = ({ chats }: WorkspaceRow, mode: string): ReadonlyArray<ChatRow> =>
+  chats
+    .filter((row) => row.mode === mode && isReadableChat(row) && row.chat.mergedInto === null)
+    .toSorted((a, b) => b.chat.activity - a.chat.activity)
 
 /** Taking rows on does not grow the revision. */
 const toMarked = ({ campaign: { id, mode, revision }, takenOn }: CampaignEntry) => ({

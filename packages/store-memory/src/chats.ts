@@ -1,12 +1,14 @@
 /** `ChatStore` in memory. */
 import {
+  changedEvent,
   dayMillis,
   erasedAtOnce,
   getPage,
   isFetchedOnArrival,
-  isKept,
   isRecent,
+  isRecovered,
   mergedPerson,
+  mostReactions,
   hasLeft,
   newFileState,
   numberAsPerson,
@@ -19,31 +21,50 @@ import {
 import type {
   AcceptanceQuery,
   AnsweredChat,
-  CallerScope,
+  Addressed,
   Chat,
   ChatId,
   ChatStore,
-  Incoming,
+  IncomingMessage,
   NewReceived,
   NumberId,
   Person,
+  Place,
+  Reaction,
   Quote,
   QuotedMessage,
   ReceivedErasure,
-  ReceivedFileState,
   ReceivedMessage,
   ReceivedMessageId,
   ReceivedOutcome,
+  ServiceEvent,
   ReplyTo,
   TransportId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { earliest, newestFirst, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import {
+  chatIn,
+  current,
+  findReceived,
+  isIn,
+  isOpen,
+  isReadable,
+  isReadableChat,
+} from "./chatRows.ts"
 import { discardStored } from "./media.ts"
 import { announce } from "./serviceStores.ts"
 import { findLane, findWorkspace, transportKey } from "./tables.ts"
-import type { ChatRow, Lane, PersonRow, ReceivedRow, Tables, WorkspaceRow } from "./tables.ts"
+import type {
+  ChatRow,
+  Lane,
+  PersonRow,
+  ReactionRow,
+  ReceivedRow,
+  Tables,
+  WorkspaceRow,
+} from "./tables.ts"
 import { eraseEvent, fanOut } from "./webhooks.ts"
 
 const withStored = (owner: WorkspaceRow) => {
@@ -60,9 +81,18 @@ const withStored = (owner: WorkspaceRow) => {
   }
 }
 
+/** How messages come in. */
+export type ReceivingSteps = Pick<Steps<ChatStore>, "receive" | "needsNoCopy" | "endCopyWaits">
+
+/** How far chats are read. */
+export type ReadMarkSteps = Pick<
+  Steps<ChatStore>,
+  "markRead" | "claimReadMarks" | "settleReadMark" | "postponeReadMark" | "settledReadMarks"
+>
+
 // People and chats
 
-const addressesMeet = (one: Person, other: Person): boolean =>
+export const addressesMeet = (one: Person, other: Person): boolean =>
   personAddresses.some((name) => one[name] !== null && one[name] === other[name])
 
 type UpTo = ReceivedMessageId | null
@@ -113,7 +143,21 @@ const mergeChat = (tables: Tables, from: ChatRow, into: ChatRow): void => {
   into.chat = { ...into.chat, unread: countUnread(into) }
 }
 
-export const isOpen = ({ chat, removed }: ChatRow): boolean => !removed && chat.mergedInto === null
+/** Of two reactions to one message the later one stays. */
+const mergeReactions = (lane: Lane, from: PersonRow, into: PersonRow): void => {
+  for (const row of lane.reactions) {
+    if (row.person !== from) continue
+    row.person = into
+    if (row.fromMe) continue
+    const other = [...lane.reactions].find(
+      (one) => one !== row && one.to === row.to && !one.fromMe && one.person === into,
+    )
+    if (other === undefined) continue
+    const [earlier, later] = row.at > other.at ? [other, row] : [row, other]
+    lane.reactions.delete(earlier)
+    later.eventPositions.push(...earlier.eventPositions)
+  }
+}
 
 /** Both are one person: of its chats the older one goes on. */
 const mergePerson = (tables: Tables, lane: Lane, from: PersonRow, into: PersonRow): void => {
@@ -121,6 +165,7 @@ const mergePerson = (tables: Tables, lane: Lane, from: PersonRow, into: PersonRo
   into.known = mergedPerson(from.known, into.known)
   lane.people.delete(from)
   for (const row of lane.received) if (row.author === from) row.author = into
+  mergeReactions(lane, from, into)
   for (const chat of owner.chats) if (chat.person === from) chat.person = into
   for (const mode of ["live", "test"] as const) {
     const [first, ...others] = owner.chats.filter(
@@ -130,7 +175,7 @@ const mergePerson = (tables: Tables, lane: Lane, from: PersonRow, into: PersonRo
   }
 }
 
-const findPerson = (tables: Tables, lane: Lane, told: Person): PersonRow => {
+export const findPerson = (tables: Tables, lane: Lane, told: Person): PersonRow => {
   const matches = [...lane.people].filter(({ known }) => addressesMeet(known, told))
   const [first, ...others] = matches
   if (first === undefined) {
@@ -146,7 +191,7 @@ const findPerson = (tables: Tables, lane: Lane, told: Person): PersonRow => {
 const findChat = (
   tables: Tables,
   lane: Lane,
-  { group, mode }: Incoming,
+  { group, mode }: Place,
   person: PersonRow | null,
 ): ChatRow => {
   const owner = lane.workspace
@@ -196,8 +241,30 @@ const toAnswered = (row: ChatRow): AnsweredChat => {
 
 // Messages
 
+/** Whose it is: the number itself for its owner. */
+export const toReaction = (
+  { at, emoji, fromMe, person }: ReactionRow,
+  { number }: Lane,
+): Reaction => ({
+  from: fromMe ? numberAsPerson(number) : (person?.known ?? unknownPerson),
+  emoji,
+  at,
+})
+
+/** The latest ones, the latest last. */
+const reactionsTo = (row: ReceivedRow): ReceivedMessage["reactions"] =>
+  [...row.lane.reactions]
+    .filter(({ to }) => to === row)
+    .toSorted((a, b) => a.at - b.at)
+    .flatMap((reaction) => {
+      const { emoji } = reaction
+      return emoji === null ? [] : [{ ...toReaction(reaction, row.lane), emoji }]
+    })
+    .slice(-mostReactions)
+
 /** As read: with what is known of its author by now. */
-export const toReceived = ({ author, chat, lane, message }: ReceivedRow): ReceivedMessage => {
+export const toReceived = (row: ReceivedRow): ReceivedMessage => {
+  const { author, chat, lane, message } = row
   const { id, phone, platform } = lane.number
   const { name, type } = toChat(chat)
   const from = message.fromMe ? numberAsPerson(lane.number) : (author?.known ?? unknownPerson)
@@ -206,6 +273,7 @@ export const toReceived = ({ author, chat, lane, message }: ReceivedRow): Receiv
     number: { id, phone, platform },
     chat: { id: chat.chat.id, type, name },
     from,
+    reactions: reactionsTo(row),
   }
 }
 
@@ -214,7 +282,7 @@ const findReplyTo = (
   tables: Tables,
   lane: Lane,
   chat: ChatRow,
-  quote: Incoming["quote"],
+  quote: IncomingMessage["quote"],
 ): ReceivedMessage["replyTo"] => {
   if (quote === null) return null
   const { remoteId, text } = quote
@@ -232,25 +300,31 @@ const findReplyTo = (
 
 // Files
 
-const toFileState = ({ workspace }: Lane, { file, fileSource = null }: Incoming) =>
-  file === null || workspace.conversations === null
-    ? null
-    : newFileState(workspace.conversations, file.size, fileSource !== null)
-
-const isFileDue = (lane: Lane, chat: ChatRow, state: ReceivedFileState, now: number): boolean => {
+/** What of a message's file is stored, and when it is fetched, by its own; null for never. */
+const toFile = (
+  lane: Lane,
+  chat: ChatRow,
+  { file, fileSource = null }: IncomingMessage,
+  now: number,
+  own?: ReceivedRow,
+) => {
   const { conversations } = lane.workspace
+  if (file === null || conversations === null) return { file: null, nextDue: null }
+  const state = newFileState(conversations, file.size, fileSource !== null)
   const recent = lane.received.filter(
-    (row) => row.chat === chat && isRecent(row.message.receivedAt, now),
+    (row) => row !== own && row.chat === chat && isRecent(row.message.receivedAt, now),
   )
-  return conversations !== null && isFetchedOnArrival(state, conversations, recent.length)
+  const isDue = isFetchedOnArrival(state, conversations, recent.length)
+  return { file: { ...file, state }, nextDue: isDue ? now : null }
 }
 
 const addFile = (
   tables: Tables,
   row: ReceivedRow,
-  { fileSource = null }: Incoming,
+  { fileSource = null }: IncomingMessage,
   nextDue: number | null,
 ): void => {
+  if (row.message.file?.state !== "remote") return
   tables.receivedFiles.set(row.message.id, {
     row,
     source: fileSource,
@@ -262,25 +336,50 @@ const addFile = (
   })
 }
 
-const store = (
+export const discardFile = (tables: Tables, { message: { id } }: ReceivedRow): void => {
+  const file = tables.receivedFiles.get(id)
+  if (file !== undefined) discardStored(tables, file, "deleted")
+  tables.receivedFiles.delete(id)
+}
+
+// Messages that come
+
+/** What a message that comes is, by what is known of its author; the first that it was is a repeat's. */
+export const findMark = (
+  lane: Lane,
+  message: Addressed,
+  person: Person | null,
+): { readonly id: ReceivedMessageId; erasedAt: number | null } | undefined =>
+  receivedMarks(message, person)
+    .map((mark) => lane.receivedMarks.get(mark))
+    .find((mark) => mark !== undefined)
+
+/** Its event, erased with the message. */
+export const announceReceived = (tables: Tables, row: ReceivedRow, event: ServiceEvent): void => {
+  row.eventPositions.push(announce(tables, event))
+  fanOut(tables, row.lane.workspace, event)
+}
+
+type ToStore = Pick<NewReceived<IncomingMessage>, "eventId" | "incoming" | "link">
+
+/** Stores a message. */
+export const storeMessage = (
   tables: Tables,
   lane: Lane,
-  { eventId, incoming, link }: NewReceived,
+  { eventId, incoming, link }: ToStore,
   now: number,
 ): ReceivedOutcome => {
   const owner = lane.workspace
-  const { content, file, fromMe, group, kind, mode, quote, remoteId, sentAt, text } = incoming
+  const { content, fromMe, group, kind, mode, quote, remoteId, sentAt, text } = incoming
   const person = incoming.person && findPerson(tables, lane, incoming.person)
-  const marks = receivedMarks(incoming, person?.known ?? null)
-  const before = marks
-    .map((mark) => lane.receivedMarks.get(mark))
-    .find((mark) => mark !== undefined)
+  const before = findMark(lane, incoming, person?.known ?? null)
   const mark = before ?? { id: ++tables.lastReceivedId as ReceivedMessageId, erasedAt: null }
-  for (const one of marks) if (!lane.receivedMarks.has(one)) lane.receivedMarks.set(one, mark)
-  if (before !== undefined) return { id: before.id, isNew: false }
+  for (const one of receivedMarks(incoming, person?.known ?? null)) {
+    if (!lane.receivedMarks.has(one)) lane.receivedMarks.set(one, mark)
+  }
+  if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming, link }, now)
   const chat = findChat(tables, lane, incoming, person)
-  const state = toFileState(lane, incoming)
-  const fileDue = state !== null && isFileDue(lane, chat, state, now) ? now : null
+  const { file, nextDue } = toFile(lane, chat, incoming, now)
   const message = {
     id: mark.id,
     workspaceId: owner.workspace.id,
@@ -290,7 +389,7 @@ const store = (
     kind,
     text,
     content,
-    file: file && state && { ...file, state },
+    file,
     replyTo: findReplyTo(tables, lane, chat, quote),
     sentAt,
     receivedAt: now,
@@ -306,83 +405,37 @@ const store = (
   }
   const author = fromMe ? null : person
   const address = incoming.address ?? null
-  const unannounced = { message, lane, chat, author, remoteId, address, eventPosition: 0 }
-  const event = receivedEvent(eventId, toReceived(unannounced), link)
-  const row: ReceivedRow = { ...unannounced, eventPosition: announce(tables, event) }
-  fanOut(tables, owner, event)
+  const row: ReceivedRow = { message, lane, chat, author, remoteId, address, eventPositions: [] }
+  announceReceived(tables, row, receivedEvent({ eventId, link }, toReceived(row)))
   owner.received.push(row)
   lane.received.push(row)
   tables.received.set(mark.id, row)
-  if (state === "remote") addFile(tables, row, incoming, fileDue)
-  return { id: mark.id, isNew: true }
+  addFile(tables, row, incoming, nextDue)
+  return { id: mark.id, became: "stored" }
 }
 
-/** Stores what was written to a number; see `ChatStore.receive`. */
-export const receive = (
+/** A repeat, unless it is a copy of one that could not be read. */
+const takeCopy = (
   tables: Tables,
-  lane: Lane | undefined,
-  received: ReadonlyArray<NewReceived>,
+  id: ReceivedMessageId,
+  { eventId, incoming, link }: ToStore,
   now: number,
-): ReadonlyArray<ReceivedOutcome> =>
-  received.map((one) => {
-    const settings = lane?.workspace.conversations ?? null
-    if (lane === undefined || settings === null || !isKept(one.incoming, settings)) {
-      return { id: null, isNew: false }
-    }
-    return store(tables, lane, one, now)
-  })
+): ReceivedOutcome => {
+  const row = tables.received.get(id)
+  const isRepeat = incoming.kind === "unreadable" || row === undefined || !isReadable(row)
+  if (isRepeat || !isRecovered(row.message)) return { id, became: "repeat" }
+  const { content, kind, quote, text } = incoming
+  const { file, nextDue } = toFile(row.lane, row.chat, incoming, now, row)
+  const quoted = findReplyTo(tables, row.lane, row.chat, quote)
+  row.message = { ...row.message, kind, text, content, file, replyTo: quoted }
+  row.address = incoming.address ?? null
+  const event = changedEvent({ eventId, link }, "message.recovered", toReceived(row), now)
+  announceReceived(tables, row, event)
+  addFile(tables, row, incoming, nextDue)
+  return { id, became: "recovered" }
+}
 
 // Reading
-
-/** What was received before conversations were turned on again is erased soon. */
-export const isReadable = ({ chat, lane, message }: ReceivedRow): boolean => {
-  const { conversations } = lane.workspace
-  return (
-    conversations !== null &&
-    message.receivedAt >= conversations.since &&
-    !lane.removed &&
-    !chat.removed
-  )
-}
-
-const isIn = (
-  { mode, restriction, workspaceId }: CallerScope,
-  lane: Lane,
-  ofMode: CallerScope["mode"],
-): boolean =>
-  lane.number.workspaceId === workspaceId &&
-  ofMode === mode &&
-  (restriction === null || restriction.includes(lane.number.id))
-
-const findReceived = (
-  tables: Tables,
-  scope: CallerScope,
-  id: ReceivedMessageId,
-): ReceivedRow | null => {
-  const row = tables.received.get(id)
-  return row !== undefined && isReadable(row) && isIn(scope, row.lane, row.message.mode)
-    ? row
-    : null
-}
-
-const isReadableChat = ({ chat, lane, removed }: ChatRow): boolean => {
-  const { conversations } = lane.workspace
-  return (
-    conversations !== null &&
-    (chat.lastReceivedAt ?? 0) >= conversations.since &&
-    !lane.removed &&
-    !removed
-  )
-}
-
-export const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow | null => {
-  const row = tables.chats.get(id)
-  return row !== undefined && isReadableChat(row) && isIn(scope, row.lane, row.mode) ? row : null
-}
-
-/** The chat that goes on. */
-export const current = (tables: Tables, row: ChatRow): ChatRow =>
-  row.chat.mergedInto === null ? row : (tables.chats.get(row.chat.mergedInto) ?? row)
 
 /** Those of the query, in its order. */
 export const answeredChats = (
@@ -526,18 +579,58 @@ const eraseRow = (tables: Tables, row: ReceivedRow, now: number): void => {
   const isLower = (one: ReceivedRow): boolean => one.message.sequence < sequence
   removeFrom(lane.received, turningPoint(lane.received, isLower), row)
   tables.received.delete(id)
-  const file = tables.receivedFiles.get(id)
-  if (file !== undefined) discardStored(tables, file, "deleted")
-  tables.receivedFiles.delete(id)
+  discardFile(tables, row)
   if (!message.fromMe && id > (chat.chat.readUpTo ?? 0)) {
     chat.chat = { ...chat.chat, unread: Math.max(0, chat.chat.unread - 1) }
   }
   for (const mark of lane.receivedMarks.values()) if (mark.id === id) mark.erasedAt = now
-  const index = row.eventPosition - tables.outboxDropped - 1
-  const event = tables.outbox[index]
-  if (event === null || event === undefined) return
-  tables.outbox[index] = null
-  eraseEvent(tables, owner, event.eventId)
+  for (const reaction of lane.reactions) if (reaction.to === row) lane.reactions.delete(reaction)
+  eraseEvents(tables, owner, row.eventPositions)
+}
+
+const eraseEvents = (
+  tables: Tables,
+  owner: WorkspaceRow,
+  positions: ReadonlyArray<number>,
+): void => {
+  for (const position of positions) {
+    const index = position - tables.outboxDropped - 1
+    const event = tables.outbox[index]
+    if (event === null || event === undefined) continue
+    tables.outbox[index] = null
+    eraseEvent(tables, owner, event.eventId)
+  }
+}
+
+/** What is older is to go. */
+const keptSince = ({ conversations, workspace }: WorkspaceRow, now: number): number =>
+  workspace.deletedAt !== null || conversations === null
+    ? Infinity
+    : Math.max(conversations.since, now - conversations.retentionDays * dayMillis)
+
+/** Of messages of this service, and of waits for a copy; those of received messages go with them. */
+const eraseReactions = (tables: Tables, owner: WorkspaceRow, now: number): void => {
+  const before = keptSince(owner, now)
+  for (const lane of owner.lanes) {
+    for (const wait of lane.copyWaits) {
+      if (lane.removed || wait.toldAt < before) lane.copyWaits.delete(wait)
+    }
+    for (const row of lane.reactions) {
+      if ("remoteId" in row.to) continue
+      const { mode } = row.to.message
+      const isChatRemoved = owner.chats.some(
+        (chat) =>
+          chat.removed &&
+          chat.lane === lane &&
+          chat.mode === mode &&
+          chat.group === row.group &&
+          (row.group !== null || chat.person === row.person),
+      )
+      if (!lane.removed && row.storedAt >= before && !isChatRemoved) continue
+      lane.reactions.delete(row)
+      eraseEvents(tables, owner, row.eventPositions)
+    }
+  }
 }
 
 /** The first rows of a workspace that are to go. */
@@ -545,9 +638,9 @@ const doomed = (
   owner: WorkspaceRow,
   { most, now }: ReceivedErasure,
 ): ReadonlyArray<ReceivedRow> => {
-  const { conversations, received, workspace } = owner
-  if (workspace.deletedAt !== null || conversations === null) return received
-  const before = Math.max(conversations.since, now - conversations.retentionDays * dayMillis)
+  const { received } = owner
+  const before = keptSince(owner, now)
+  if (before === Infinity) return received
   const tooMany = Math.max(0, received.length - most)
   return received.filter(
     (row, index) => index < tooMany || row.message.receivedAt < before || !isReadable(row),
@@ -585,6 +678,7 @@ const eraseEmptied = (tables: Tables, owner: WorkspaceRow): void => {
   owner.chats.splice(0, owner.chats.length, ...remaining)
   const known = new Set<PersonRow | null>(owner.chats.map(({ person }) => person))
   for (const { author } of owner.received) known.add(author)
+  for (const { reactions } of owner.lanes) for (const { person } of reactions) known.add(person)
   for (const { people } of owner.lanes) {
     for (const person of people) if (!known.has(person)) people.delete(person)
   }
@@ -612,24 +706,17 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
     }
     if (left === 0) return true
     if (removeExcess(tables, owner, erasure)) isMoreToGo = true
+    eraseReactions(tables, owner, erasure.now)
     eraseEmptied(tables, owner)
     eraseMarks(owner, erasure)
   }
   return isMoreToGo
 }
 
-/** Without what modules of their own do. */
-type ChatSteps = Omit<
-  Steps<ChatStore>,
-  | "listEntries"
-  | "markRead"
-  | "claimReadMarks"
-  | "settleReadMark"
-  | "postponeReadMark"
-  | "settledReadMarks"
->
-
-export const chatStore = (tables: Tables): ChatSteps => ({
+/** Without what stands in modules of its own. */
+export const chatStore = (
+  tables: Tables,
+): Omit<Steps<ChatStore>, keyof ReceivingSteps | keyof ReadMarkSteps | "listEntries"> => ({
   ...readSteps(tables),
 
   conversations: (workspaceId) => {
@@ -661,21 +748,6 @@ export const chatStore = (tables: Tables): ChatSteps => ({
     if (owner === undefined || owner.conversations === null) return false
     owner.conversations = null
     return true
-  },
-
-  receive: (numberId, received, now) => receive(tables, findLane(tables, numberId), received, now),
-
-  isReceived: (numberId, incoming) => {
-    const lane = findLane(tables, numberId)
-    if (lane === undefined) return false
-    const author = incoming.person
-    const known = [...lane.people].filter(
-      (row) => author !== null && addressesMeet(row.known, author),
-    )
-    const people = [author, ...known.map((row) => row.known)]
-    return people.some((person) =>
-      receivedMarks(incoming, person).some((mark) => lane.receivedMarks.has(mark)),
-    )
   },
 
   deleteReceived: (scope, id, now) => {

@@ -1,7 +1,8 @@
 /** What left in chats, and what is in them in both directions, in memory. */
 import { toTarget } from "@messaging-service/core"
 import type { ChatEntry, ChatStore, EntryPlace } from "@messaging-service/core"
-import { chatIn, current, isOpen, isReadable, toReceived } from "./chats.ts"
+import { chatIn, current, isOpen, isReadable } from "./chatRows.ts"
+import { toReceived } from "./chats.ts"
 import type { Steps } from "./collections.ts"
 import { toMessage } from "./tables.ts"
 import type { ChatRow, MessageRow, Tables } from "./tables.ts"

@@ -3,6 +3,7 @@
  * the core from this store's sorted planned times.
  */
 import {
+  awaySinceAfter,
   changedTo,
   countExactly,
   countsInQuota,
@@ -29,6 +30,7 @@ import {
   nextTestTick,
   noPauses,
   numberEvent,
+  gapEvent,
   pauseReport,
   noFailures,
   pausedUntil,
@@ -118,6 +120,9 @@ export const openLane = (
     received: [],
     people: new Set(),
     receivedMarks: new Map(),
+    copyWaits: new Set(),
+    reactions: new Set(),
+    awaySince: null,
     isPauseReported: false,
     pacedUntil: null,
     limitedUntil: null,
@@ -202,6 +207,8 @@ export const setStatus = (
 ): void => {
   cutTurn(lane)
   lane.changed = changedTo(lane, change.status, reason, now)
+  const before = { status: lane.number.status, awaySince: lane.awaySince }
+  lane.awaySince = awaySinceAfter(before, change.status, now)
   lane.number = { ...lane.number, ...change }
   checkCampaigns(lane.workspace, now)
 }
@@ -231,6 +238,19 @@ export const reportStatus = (
   const { changed, number } = lane
   const report = statusReport(before, number.status, changed?.reason ?? null, now)
   announceNumber(tables, lane, report, events?.status, now)
+}
+
+/** It is linked again: what came since it was not connected is not given to a new device. */
+export const reportGap = (
+  tables: Tables,
+  { awaySince, number, workspace }: Lane,
+  now: number,
+  events: NumberEventIds | undefined,
+): void => {
+  if (awaySince === null || events === undefined || workspace.conversations === null) return
+  const event = gapEvent(events.gap, { from: awaySince, reason: "relinked" }, number, now)
+  announce(tables, event)
+  fanOut(tables, workspace, event)
 }
 
 /** Its pauses may have changed, or ended. */

@@ -46,6 +46,7 @@ import {
   isDisabled,
   findLimits,
   openLane,
+  reportGap,
   reportStatus,
   setStatus,
   turnWithNumber,
@@ -256,6 +257,7 @@ const progressSteps = (
     if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
     if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
+      reportGap(tables, lane, now, events)
       const linked = end(tables, lane, { status: "connected", phone }, now, null, events)
       endOwnPauses(tables, lane, now, events)
       return linked

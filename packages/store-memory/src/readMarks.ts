@@ -1,17 +1,10 @@
 /** How far chats are read, and what remotes know of it, in memory. */
 import { isOwned } from "@messaging-service/core"
-import type { ChatStore, Owned } from "@messaging-service/core"
-import {
-  chatIn,
-  countUnread,
-  current,
-  isOpen,
-  isReadable,
-  messagesBehind,
-  setMarkDue,
-} from "./chats.ts"
+import type { Owned } from "@messaging-service/core"
+import { chatIn, current, isOpen, isReadable } from "./chatRows.ts"
+import { countUnread, messagesBehind, setMarkDue } from "./chats.ts"
+import type { ReadMarkSteps } from "./chats.ts"
 import { earliest } from "./collections.ts"
-import type { Steps } from "./collections.ts"
 import { standing } from "./lanes.ts"
 import { finishClaim, findLane, isLost } from "./tables.ts"
 import type { ChatRow, Tables } from "./tables.ts"
@@ -31,11 +24,6 @@ export const nextReadMarkDue = (tables: Tables, owned: Owned): number | null =>
 
 /** Messages of one mark. */
 const mostMessages = 100
-
-export type ReadMarkSteps = Pick<
-  Steps<ChatStore>,
-  "markRead" | "claimReadMarks" | "settleReadMark" | "postponeReadMark" | "settledReadMarks"
->
 
 export const readMarkSteps = (tables: Tables): ReadMarkSteps => ({
   markRead: (scope, id, upTo, now, claim) => {

@@ -7,7 +7,7 @@ import type {
   ReceivedFileStore,
   StoredReceivedFile,
 } from "@messaging-service/core"
-import { isReadable } from "./chats.ts"
+import { isReadable } from "./chatRows.ts"
 import type { Steps } from "./collections.ts"
 import { discardStored, takeRoom } from "./media.ts"
 import type { ReceivedFileRow, ReceivedRow, Tables } from "./tables.ts"

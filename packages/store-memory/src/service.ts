@@ -34,6 +34,7 @@ import { firstDueAt, nextPauseDue, standing } from "./lanes.ts"
 import { nextTestTickDue } from "./messages.ts"
 import { claimableAt } from "./numberChecks.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
+import { nextCopyWaitEnd } from "./receive.ts"
 import { nextReadMarkDue } from "./readMarks.ts"
 import type { Lane, MessageRow, Tables } from "./tables.ts"
 
@@ -184,6 +185,7 @@ const nextDue: Readonly<
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   campaigns: nextCampaignDue,
   pauses: nextPauseDue,
+  copies: nextCopyWaitEnd,
   read_marks: (tables, _, owned) => nextReadMarkDue(tables, owned),
   deliveries: (tables, saturated) => {
     for (const { at, lane } of tables.deliveryQueue) {

@@ -5,14 +5,16 @@ import type {
   Fence,
   KeyChange,
   LiveWorker,
+  NumberId,
+  ReceivedOutcome,
   SessionStore,
   ShardLeases,
   WorkerId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Steps } from "./collections.ts"
-import { receive } from "./chats.ts"
-import { endOwnPauses, setStatus } from "./lanes.ts"
+import { receive } from "./receive.ts"
+import { endOwnPauses, reportGap, setStatus } from "./lanes.ts"
 import { isAnothers } from "./numbers.ts"
 import { findLane } from "./tables.ts"
 import type { SessionRow, Tables } from "./tables.ts"
@@ -73,21 +75,40 @@ const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | 
   },
 })
 
+const write = (
+  tables: Tables,
+  numberId: NumberId,
+  credentials: string | null,
+  keys: ReadonlyArray<KeyChange>,
+  now: number,
+): void => {
+  if (findLane(tables, numberId) === undefined) return
+  const known = tables.sessions.get(numberId)
+  // A device cannot come back with keys but no credentials.
+  if (known === undefined && credentials === null) return
+  const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
+  if (credentials !== null) session.credentials = credentials
+  writeKeys(session, keys, now)
+  tables.sessions.set(numberId, session)
+}
+
 const writeSteps = (
   tables: Tables,
-): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "markLeaving" | "wipe"> => ({
-  write: (numberId, credentials, keys, now, fence, received = []) =>
-    unlessTaken(tables, fence, () => {
-      receive(tables, findLane(tables, numberId), received, now)
-      if (findLane(tables, numberId) === undefined) return
-      const known = tables.sessions.get(numberId)
-      // A device cannot come back with keys but no credentials.
-      if (known === undefined && credentials === null) return
-      const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
-      if (credentials !== null) session.credentials = credentials
-      writeKeys(session, keys, now)
-      tables.sessions.set(numberId, session)
-    }),
+): Pick<
+  SessionSteps,
+  "write" | "receive" | "replace" | "exchange" | "trim" | "markLeaving" | "wipe"
+> => ({
+  write: (numberId, credentials, keys, now, fence) =>
+    unlessTaken(tables, fence, () => write(tables, numberId, credentials, keys, now)),
+
+  receive: (numberId, credentials, keys, now, fence, received) => {
+    let outcomes: ReadonlyArray<ReceivedOutcome> = []
+    const isWritten = unlessTaken(tables, fence, () => {
+      outcomes = receive(tables, findLane(tables, numberId), received, now)
+      write(tables, numberId, credentials, keys, now)
+    })
+    return isWritten ? outcomes : null
+  },
 
   replace: (numberId, credentials, keys, now, fence) =>
     unlessTaken(tables, fence, () => {
@@ -111,6 +132,7 @@ const writeSteps = (
         return "phone_of_another_number"
       }
       const { status } = lane.number
+      reportGap(tables, lane, now, account.events)
       setStatus(lane, { status, phone }, now, status === "disconnected" ? reasonOnceResumed : null)
       endOwnPauses(tables, lane, now, account.events)
     }

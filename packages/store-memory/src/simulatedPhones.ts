@@ -8,6 +8,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
+import { isReadable } from "./chatRows.ts"
 import { newestFirst } from "./collections.ts"
 import { transportKey } from "./tables.ts"
 import type { Tables } from "./tables.ts"
@@ -55,6 +56,27 @@ export const simulatedPhones = (tables: Tables): Steps<SimulatedPhones> => {
       ofNumber.push(sentCopy)
       copiesByNumber.set(copy.numberId, ofNumber)
       return true
+    },
+
+    written: (id) => {
+      const row = tables.received.get(id)
+      if (row === undefined || !isReadable(row)) return null
+      const { author, chat, lane, message, remoteId } = row
+      const { fromMe, mode, text } = message
+      const { group } = chat
+      const person = author?.known ?? chat.person?.known ?? null
+      return {
+        id,
+        numberId: lane.number.id,
+        message: {
+          mode,
+          fromMe,
+          group: group === null ? null : { remoteId: group, name: chat.chat.name },
+          person,
+          remoteId,
+        },
+        text,
+      }
     },
 
     sent: ({ numberId, to, workspaceId }, page) =>

@@ -59,6 +59,7 @@ import type {
   StoredAttempt,
   Tick,
   TransportId,
+  UnreadableMessage,
   EndpointChange,
   WebhookEndpoint,
   WebhookEventType,
@@ -165,15 +166,36 @@ export interface ChatRow {
 }
 
 export interface ReceivedRow {
-  message: Omit<ReceivedMessage, "number" | "chat" | "from">
+  message: Omit<ReceivedMessage, "number" | "chat" | "from" | "reactions">
   readonly lane: Lane
   chat: ChatRow
   /** Null for what the number's owner wrote. */
   author: PersonRow | null
   readonly remoteId: string
-  readonly address: string | null
-  /** The position of its event in the outbox. */
-  readonly eventPosition: number
+  address: string | null
+  /** The positions of its events in the outbox. */
+  readonly eventPositions: Array<number>
+}
+
+export interface CopyWait {
+  readonly message: UnreadableMessage
+  readonly toldAt: number
+}
+
+/** The latest reaction of a person, or of the number's owner, to a message. */
+export interface ReactionRow {
+  readonly to: ReceivedRow | MessageRow
+  readonly fromMe: boolean
+  /** Who reacted, or in whose chat the owner did; null for the owner in a group. */
+  person: PersonRow | null
+  /** The chat of that group; null in a chat with one person. */
+  readonly group: string | null
+  emoji: string | null
+  at: number
+  /** When it was committed. */
+  storedAt: number
+  /** The positions of its events in the outbox, where it is to a message of this service. */
+  readonly eventPositions: Array<number>
 }
 
 /** A received file that may still be fetched, or is kept. */
@@ -253,6 +275,11 @@ export interface Lane extends InAgenda {
   readonly people: Set<PersonRow>
   /** What tells its received messages apart, with when one was erased; null while it is stored. */
   readonly receivedMarks: Map<string, { readonly id: ReceivedMessageId; erasedAt: number | null }>
+  /** Messages that could not be read and wait for a copy, the first first. */
+  readonly copyWaits: Set<CopyWait>
+  readonly reactions: Set<ReactionRow>
+  /** Since when it is not connected; null while it is, and before it was for the first time. */
+  awaySince: number | null
   /** Whether the latest event of its pauses told of a begin. */
   isPauseReported: boolean
   /** Since when the number has its status, and why; null when it never had another one. */

@@ -10,6 +10,12 @@
 --   3. Rare ones, in plpgsql: called behind a condition.
 -- inlined.test.ts reads the plans and fails when a function of the first two kinds is still called.
 
+---------------------------------------------------------------------------- JSON
+
+create function epoch_millis(moment timestamptz) returns bigint
+language sql stable parallel safe
+return (extract(epoch from moment) * 1000)::bigint;
+
 ---------------------------------------------------------------------------- messages
 
 create function not_expired(m messages, at timestamptz) returns boolean
@@ -831,6 +837,23 @@ return '{"id":"' || event_id || '","type":"' || event_type || '","created_at":"'
   || ',"platform":"' || n.platform || '","status":"' || n.status || '"},"reason":'
   || coalesce('"' || reason || '"', 'null') || ',"since":"' || instant_text(since) || '"}}';
 
+-- No value needs an escape, as above.
+create function gap_event_body(
+  event_id text, number_id bigint, reason text, since timestamptz, now timestamptz
+) returns text
+language sql stable parallel safe
+return '{"id":"' || event_id || '","type":"number.gap","created_at":"' || instant_text(now)
+  || '","data":{"gap":{"number_id":' || number_id || ',"from":"' || instant_text(least(since, now))
+  || '","until":"' || instant_text(now) || '","reason":"' || reason || '"}}}';
+
+create function away_since_after(n numbers, status text, now timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case
+  when status = 'connected' then null
+  when n.status = 'connected' then now
+  else n.away_since
+end;
+
 ---------------------------------------------------------------------------- received messages
 
 create function is_kept(group_id text, groups boolean) returns boolean
@@ -881,6 +904,84 @@ begin atomic
     and (p.phone = p_phone or p.lid = p_lid or p.user_id = p_user_id);
 end;
 
+-- The message that such a one would repeat, erased ones included, under any address of its author.
+create function find_received(
+  p_number bigint, p_mode text, p_from_me boolean, p_group_id text, p_remote_id text, p_phone text, p_lid text,
+  p_user_id text
+) returns table (id bigint)
+language sql stable parallel safe
+begin atomic
+  select m.received_message_id
+  from (
+    select 0::bigint, p_phone, p_lid, p_user_id
+    union all
+    select known.id, known.phone, known.lid, known.user_id
+    from people_at(p_number, p_phone, p_lid, p_user_id) known
+  ) person (id, phone, lid, user_id)
+  cross join lateral unnest(marks_of_received(
+    p_mode, p_from_me, p_group_id, p_remote_id, person.phone, person.lid, person.user_id
+  )) with ordinality one (mark, place)
+  join received_marks m on m.number_id = p_number
+    and m.mark = one.mark
+  order by person.id, one.place
+  limit 1;
+end;
+
+-- What a message quotes in a chat, a received one or one of this service, where it is known. Indexes
+-- received_messages_by_remote_id and messages_by_transport_id.
+create function find_quoted(p_number bigint, p_chat bigint, p_remote_id text)
+returns table (received_id bigint, message_id bigint)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    (
+      select min(r.id)
+      from received_messages r
+      where r.number_id = p_number
+        and r.remote_id = p_remote_id
+        and r.chat_id = p_chat
+    ),
+    (
+      select min(m.id)
+      from messages m
+      where m.transport_id = p_remote_id
+        and m.number_id = p_number
+    );
+end;
+
+-- Waits for a copy of a message, under any address of its author. Index copy_waits_by_message.
+create function copy_waits_for(
+  p_number bigint, p_mode text, p_from_me boolean, p_group_id text, p_remote_id text, p_has_person boolean,
+  p_phone text, p_lid text, p_user_id text
+) returns table (id bigint)
+language sql stable parallel safe
+begin atomic
+  select w.id
+  from copy_waits w
+  where w.number_id = p_number
+    and w.remote_id = p_remote_id
+    and w.mode = p_mode
+    and w.from_me = p_from_me
+    and w.group_id is not distinct from p_group_id
+    and w.has_person = p_has_person
+    and (
+      not p_has_person
+      or w.phone = p_phone
+      or w.lid = p_lid
+      or w.user_id = p_user_id
+      or exists (
+        select
+        from people_at(p_number, w.phone, w.lid, w.user_id) one
+        join people_at(p_number, p_phone, p_lid, p_user_id) other on other.id = one.id
+      )
+    );
+end;
+
+-- Whether a copy can be taken for one that could not be read.
+create function is_recovered(r received_messages) returns boolean
+language sql immutable parallel safe
+return r.kind = 'unreadable' and r.revoked_at is null;
+
 -- In the words of the partial indexes of chats.
 create function is_open_chat(c chats) returns boolean
 language sql immutable parallel safe
@@ -895,7 +996,7 @@ returns table (
   chat_id bigint, chat_type text, chat_name text, from_me boolean, phone text, lid text, user_id text,
   username text, name text, kind text, text text, content json, file json, quoted_received_id bigint,
   quoted_message_id bigint, quote_text text, sent_at timestamptz, received_at timestamptz,
-  edited_at timestamptz, revoked_at timestamptz
+  edited_at timestamptz, revoked_at timestamptz, reactions json
 )
 language sql stable parallel safe rows 1
 begin atomic
@@ -903,7 +1004,27 @@ begin atomic
     r.id, r.workspace_id, r.mode, r.sequence, r.number_id, n.phone, n.platform, c.id, c.type,
     case c.type when 'person' then p.name else c.name end, r.from_me, p.phone, p.lid, p.user_id, p.username,
     p.name, r.kind, r.text, r.content, r.file, r.quoted_received_id, r.quoted_message_id, r.quote_text,
-    r.sent_at, r.received_at, r.edited_at, r.revoked_at
+    r.sent_at, r.received_at, r.edited_at, r.revoked_at,
+    (
+      -- Index reactions_by_received_message: the latest ones, the latest last.
+      select json_agg(
+        json_build_object(
+          'fromMe', latest.from_me, 'phone', who.phone, 'lid', who.lid, 'user_id', who.user_id,
+          'username', who.username, 'name', who.name, 'emoji', latest.emoji,
+          'at', epoch_millis(latest.reacted_at)
+        )
+        order by latest.reacted_at, latest.id
+      )
+      from (
+        select one.*
+        from reactions one
+        where one.received_message_id = r.id
+          and one.emoji is not null
+        order by one.reacted_at desc, one.id desc
+        limit 50
+      ) latest
+      left join people who on who.id = latest.person_id
+    )
   from chats c
   join numbers n on n.id = r.number_id
     and n.removed_at is null
@@ -1416,6 +1537,14 @@ begin atomic
   ) ending;
 end;
 
+-- Index copy_waits_ending.
+create function next_copies() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select min(w.waits_until)
+  from copy_waits w;
+end;
+
 -- Index chats_mark_due.
 create function next_read_marks(p_parts bigint, p_shards bigint[]) returns table (due timestamptz)
 language sql stable parallel safe rows 1
@@ -1509,9 +1638,3 @@ begin
   );
 end
 $$;
-
----------------------------------------------------------------------------- JSON
-
-create function epoch_millis(moment timestamptz) returns bigint
-language sql stable parallel safe
-return (extract(epoch from moment) * 1000)::bigint;

@@ -211,7 +211,9 @@ create table numbers (
   proxy_port integer,
   proxy_url text,
   -- When what people had written of a removed number was erased.
-  erased_at timestamptz
+  erased_at timestamptz,
+  -- Since when it is not connected; null while it is, and before it was for the first time.
+  away_since timestamptz
 );
 -- Serves the list of a workspace's numbers, and the choice of one to send from.
 create index numbers_by_workspace on numbers (workspace_id, id) where removed_at is null;
@@ -659,7 +661,7 @@ create table people (
   user_id text,
   username text,
   name text,
-  -- False: no chat and no message is of this person.
+  -- False: no chat, no message and no reaction is of this person.
   in_use boolean not null
 ) with (fillfactor = 70);
 -- Serve the look-up by any address, and hold that a number knows one person of each.
@@ -811,6 +813,63 @@ create index received_marks_by_message on received_marks (received_message_id);
 -- Serves the sweep of old ones.
 create index received_marks_erased on received_marks (number_id, erased_at) where erased_at is not null;
 
+-- Messages that could not be read, while their senders are asked for a copy.
+create table copy_waits (
+  id bigint generated always as identity primary key,
+  number_id bigint not null,
+  told_at timestamptz not null,
+  waits_until timestamptz not null,
+  sent_at timestamptz not null,
+  mode text not null,
+  from_me boolean not null,
+  remote_id text not null,
+  group_id text,
+  group_name text,
+  -- What was told of its author.
+  has_person boolean not null,
+  phone text,
+  lid text,
+  user_id text,
+  username text,
+  name text
+);
+-- Serves their end, the longest waiting first.
+create index copy_waits_ending on copy_waits (waits_until, number_id, id);
+-- Serves the copy, and erasure.
+create index copy_waits_by_message on copy_waits (number_id, remote_id);
+
+-- The latest reaction of each person, or of the number's owner, to a message.
+create table reactions (
+  id bigint generated always as identity primary key,
+  number_id bigint not null,
+  -- The message: a received one, or one of this service.
+  received_message_id bigint,
+  message_id bigint,
+  mode text not null,
+  from_me boolean not null,
+  -- Who reacted, or in whose chat the owner did; null for the owner in a group.
+  person_id bigint,
+  group_id text,
+  -- Null: it was taken back.
+  emoji text,
+  reacted_at timestamptz not null,
+  stored_at timestamptz not null,
+  -- Of its events in the outbox, where it is to a message of this service.
+  event_positions bigint[] not null
+) with (fillfactor = 70);
+-- Serves what a message shows, and erasure with it.
+create index reactions_by_received_message on reactions (received_message_id)
+  where received_message_id is not null;
+-- Serves the look-up of the author's latest one.
+create index reactions_by_message on reactions (message_id) where message_id is not null;
+-- Serves merging, and the erasure of people and of their chats.
+create index reactions_by_person on reactions (person_id) where person_id is not null;
+-- Serves erasure by age; those to received messages go with them.
+create index reactions_by_age on reactions (number_id, stored_at) where message_id is not null;
+-- Serves the erasure of groups.
+create index reactions_by_group on reactions (number_id, group_id)
+  where message_id is not null and group_id is not null;
+
 
 -- Requests with an Idempotency-Key that are under way; a crash loses them with their process.
 create unlogged table idempotency_claims (
@@ -940,7 +999,9 @@ create index webhook_deliveries_of_callbacks on webhook_deliveries (workspace_id
 
 -- Serves the end of those whose received message is erased; others cost it nothing.
 create index webhook_deliveries_of_received on webhook_deliveries (outbox_id)
-  where type in ('message.received', 'message.echo');
+  where type in (
+    'message.received', 'message.echo', 'message.edited', 'message.revoked', 'message.reaction', 'message.recovered'
+  );
 
 -- Lanes that got deliveries since the last claim. An insert takes no lock on the lane.
 create table webhook_marks (

@@ -11,6 +11,10 @@ export const sqlTypes = {
     params: { nWorkspaceId: "bigint", nMode: "text", nPhone: "text", nLabel: "text", nPlatform: "text", nLoginMethod: "text", nCreatedAt: "timestamptz", limit: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { number_id: "bigint?", guard: "text?" },
   },
+  "add_received_file": {
+    params: { id: "bigint", media: "text", source: "text", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
   "added_counts": {
     params: { one: "jsonb", other: "jsonb" },
     columns: { answer: "jsonb" },
@@ -24,7 +28,7 @@ export const sqlTypes = {
     columns: { minute_count: "integer?", day_count: "integer?", id: "bigint?", workspace_id: "bigint?", version: "smallint?", name: "text?", mode: "text?", scopes: "text[]?", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text?", created_at: "timestamptz?", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint?", w_name: "text?", w_demo: "boolean?", w_account_disabled: "boolean?", w_api_v2_enabled: "boolean?", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean?", w_plan_qr_code_api: "boolean?", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint?", w_retention_days: "integer?", w_created_at: "timestamptz?", w_deleted_at: "timestamptz?" },
   },
   "announce_received": {
-    params: { workspaceId: "bigint", now: "timestamptz", ids: "bigint[]", modes: "text[]", eventIds: "text[]", eventTypes: "text[]", eventBodies: "text[]" },
+    params: { now: "timestamptz", workspaceIds: "bigint[]", modes: "text[]", receivedIds: "bigint[]", messageIds: "bigint[]", positions: "bigint[]", eventIds: "text[]", eventTypes: "text[]", eventBodies: "text[]" },
     columns: { answer: "boolean" },
   },
   "announce_tick": {
@@ -103,6 +107,10 @@ export const sqlTypes = {
     params: { now: "timestamptz", limit: "integer", lanes: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
     columns: { answer: "bigint[]?" },
   },
+  "end_copy_waits": {
+    params: { now: "timestamptz", limit: "integer" },
+    columns: { number_id: "bigint", mode: "text", from_me: "boolean", sent_at: "timestamptz", id: "bigint?", became: "text", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?" },
+  },
   "end_messages": {
     params: { now: "timestamptz", lockTimeout: "integer", numberId: "bigint[]", messageId: "bigint[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
     columns: { message_id: "bigint", queued: "boolean" },
@@ -112,7 +120,7 @@ export const sqlTypes = {
     columns: { answer: "void?" },
   },
   "end_received_events": {
-    params: { received: "bigint[]" },
+    params: { received: "bigint[]", positions: "bigint[]" },
     columns: { answer: "void?" },
   },
   "end_webhook_deliveries": {
@@ -121,6 +129,10 @@ export const sqlTypes = {
   },
   "enter_chats": {
     params: { messages: "bigint[]" },
+    columns: { answer: "void?" },
+  },
+  "erase_reactions": {
+    params: { ids: "bigint[]" },
     columns: { answer: "void?" },
   },
   "erase_received": {
@@ -147,6 +159,10 @@ export const sqlTypes = {
     params: { id: "bigint", now: "timestamptz", limit: "integer" },
     columns: { answer: "integer" },
   },
+  "find_changed": {
+    params: { number: "bigint", isReaction: "boolean", remoteId: "text", targetFromMe: "boolean", isVerified: "boolean", mode: "text", fromMe: "boolean", groupId: "text", hasPerson: "boolean", phone: "text", lid: "text", userId: "text", username: "text", name: "text", changeId: "text", now: "timestamptz" },
+    columns: { workspace_id: "bigint", number_phone: "text?", received_id: "bigint?", message_id: "bigint?", person_id: "bigint?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", reaction_id: "bigint?", emoji: "text?", reacted_at: "timestamptz?" },
+  },
   "find_person": {
     params: { number: "bigint", phone: "text", lid: "text", userId: "text", username: "text", name: "text" },
     columns: { id: "bigint", number_id: "bigint", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", in_use: "boolean" },
@@ -160,7 +176,7 @@ export const sqlTypes = {
     columns: { answer: "void?" },
   },
   "finish_linking": {
-    params: { attempt: "text", phone: "text", now: "timestamptz", connectedWorkspace: "bigint", connectedTarget: "text", connectedUrl: "text", connectedCreatedAt: "timestamptz", connectedEventId: "text", connectedType: "text", connectedBody: "text", disconnectedWorkspace: "bigint", disconnectedTarget: "text", disconnectedUrl: "text", disconnectedCreatedAt: "timestamptz", disconnectedEventId: "text", disconnectedType: "text", disconnectedBody: "text", statusEventId: "text", pauseEventId: "text" },
+    params: { attempt: "text", phone: "text", now: "timestamptz", connectedWorkspace: "bigint", connectedTarget: "text", connectedUrl: "text", connectedCreatedAt: "timestamptz", connectedEventId: "text", connectedType: "text", connectedBody: "text", disconnectedWorkspace: "bigint", disconnectedTarget: "text", disconnectedUrl: "text", disconnectedCreatedAt: "timestamptz", disconnectedEventId: "text", disconnectedType: "text", disconnectedBody: "text", statusEventId: "text", pauseEventId: "text", gapEventId: "text" },
     columns: { answer: "bigint?" },
   },
   "forget_people": {
@@ -215,10 +231,6 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", mode: "text", keyId: "bigint", url: "text", description: "text", events: "text[]", secretSalt: "text", secretLast4: "text", createdAt: "timestamptz", limit: "integer", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", id: "bigint?" },
   },
-  "is_received": {
-    params: { number: "bigint", remoteId: "text", mode: "text", fromMe: "boolean", groupId: "text", phone: "text", lid: "text", userId: "text" },
-    columns: { answer: "boolean" },
-  },
   "left_over_media_files": {
     params: { reservedBefore: "timestamptz", limit: "integer" },
     columns: { id: "bigint", storage_key: "text" },
@@ -234,6 +246,10 @@ export const sqlTypes = {
   "lock_received": {
     params: { workspace: "bigint" },
     columns: { answer: "void?" },
+  },
+  "lock_received_counter": {
+    params: { number: "bigint", workspace: "bigint" },
+    columns: { answer: "bigint" },
   },
   "lock_webhook_endpoint": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint" },
@@ -251,6 +267,10 @@ export const sqlTypes = {
     params: { from: "bigint", into: "bigint" },
     columns: { answer: "void?" },
   },
+  "merge_reactions": {
+    params: { from: "bigint", into: "bigint" },
+    columns: { answer: "void?" },
+  },
   "message_id_at": {
     params: { workspace: "bigint", mode: "text", moment: "timestamptz" },
     columns: { answer: "bigint?" },
@@ -258,6 +278,10 @@ export const sqlTypes = {
   "move_campaign": {
     params: { id: "bigint", revision: "bigint", now: "timestamptz", state: "text", stateReason: "text", isHolding: "boolean", asksFromRow: "boolean", runningSince: "timestamptz", lookAt: "timestamptz", startedAt: "timestamptz", endedAt: "timestamptz", messages: "text", skipBefore: "integer", isRemoved: "boolean" },
     columns: { answer: "boolean?" },
+  },
+  "needs_no_copy": {
+    params: { number: "bigint", mode: "text", fromMe: "boolean", groupId: "text", remoteId: "text", phone: "text", lid: "text", userId: "text" },
+    columns: { answer: "boolean" },
   },
   "pass_reminder": {
     params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", outcome: "text", code: "text" },
@@ -267,17 +291,25 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", groups: "boolean", retentionDays: "integer", media: "text", maxFileBytes: "bigint", maxStorageBytes: "bigint", holdNewChats: "boolean", since: "timestamptz" },
     columns: { workspace_id: "bigint", groups: "boolean", retention_days: "integer", media: "text", max_file_bytes: "bigint", max_storage_bytes: "bigint", hold_new_chats: "boolean", since: "timestamptz" },
   },
+  "put_reaction": {
+    params: { id: "bigint", number: "bigint", received: "bigint", message: "bigint", mode: "text", fromMe: "boolean", person: "bigint", groupId: "text", emoji: "text", at: "timestamptz", now: "timestamptz", tells: "boolean" },
+    columns: { answer: "bigint?" },
+  },
   "queue_webhook_ping": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", createdAt: "timestamptz", body: "text" },
     columns: { answer: "text?" },
   },
   "receive_messages": {
-    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", addresses: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", fileSources: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]" },
-    columns: { id: "bigint?", is_new: "boolean", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", file_state: "text?" },
+    params: { number: "bigint", now: "timestamptz", remoteIds: "text[]", addresses: "text[]", modes: "text[]", fromMe: "boolean[]", groupIds: "text[]", groupNames: "text[]", hasPerson: "boolean[]", phones: "text[]", lids: "text[]", userIds: "text[]", usernames: "text[]", names: "text[]", kinds: "text[]", texts: "text[]", contents: "text[]", files: "text[]", fileSources: "text[]", quotedIds: "text[]", quoteTexts: "text[]", sentAt: "timestamptz[]", isUnreadable: "boolean[]", waitsUntil: "timestamptz" },
+    columns: { id: "bigint?", became: "text", workspace_id: "bigint?", sequence: "bigint?", number_phone: "text?", platform: "text?", chat_id: "bigint?", chat_type: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", file_state: "text?", sent_at: "timestamptz?", received_at: "timestamptz?", reactions: "json?" },
   },
   "reconnect_linking": {
     params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", phone: "text?", label: "text?" },
+  },
+  "recover_received": {
+    params: { number: "bigint", id: "bigint", address: "text", kind: "text", text: "text", content: "text", file: "text", quotedId: "text", quoteText: "text" },
+    columns: { sequence: "bigint", chat_id: "bigint", chat_type: "text", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", sent_at: "timestamptz", received_at: "timestamptz", reactions: "json?" },
   },
   "recover_webhook_events": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", positions: "bigint[]", seen: "bigint", now: "timestamptz" },
@@ -314,6 +346,10 @@ export const sqlTypes = {
   "report_ended_pauses": {
     params: { now: "timestamptz", eventIds: "text[]" },
     columns: { answer: "integer?" },
+  },
+  "report_gap": {
+    params: { number: "bigint", eventId: "text", reason: "text", from: "timestamptz", now: "timestamptz" },
+    columns: { answer: "boolean" },
   },
   "report_number": {
     params: { number: "bigint", eventId: "text", type: "text", reason: "text", since: "timestamptz", now: "timestamptz" },
@@ -357,7 +393,7 @@ export const sqlTypes = {
   },
   "set_number_status": {
     params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text", eventId: "text" },
-    columns: { id: "bigint", workspace_id: "bigint", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", removed_at: "timestamptz?", mode: "text", callback_url: "text?", status_since: "timestamptz?", status_reason: "text?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?", erased_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", removed_at: "timestamptz?", mode: "text", callback_url: "text?", status_since: "timestamptz?", status_reason: "text?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?", erased_at: "timestamptz?", away_since: "timestamptz?" },
   },
   "settle_and_claim_deliveries": {
     params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", responseBody: "text[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]", now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", perTarget: "integer", callbacks: "integer", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
@@ -975,6 +1011,10 @@ export const sqlTypes = {
     params: {},
     columns: { due: "timestamptz?" },
   },
+  "nextDue.copies": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
   "nextDue.read_marks": {
     params: { of: "bigint", shards: "bigint[]" },
     columns: { due: "timestamptz?" },
@@ -1117,23 +1157,27 @@ export const sqlTypes = {
   },
   "received.ofWorkspace": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?", reactions: "json?" },
   },
   "received.ofNumbers": {
     params: { numbers: "bigint[]", workspaceId: "bigint", mode: "text", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?", reactions: "json?" },
   },
   "received.ofChat": {
     params: { chatId: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]", before: "bigint", kind: "text", since: "timestamptz", until: "timestamptz", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?", reactions: "json?" },
   },
   "received.after": {
     params: { numberId: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]", after: "bigint", kind: "text", limit: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?", reactions: "json?" },
   },
   "received.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", numbers: "bigint[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?", reactions: "json?" },
+  },
+  "received.change": {
+    params: { text: "text", content: "text", file: "text", editedAt: "timestamptz", revokedAt: "timestamptz", id: "bigint" },
+    columns: {},
   },
   "received.chats": {
     params: { workspaceId: "bigint", mode: "text", before: "bigint", unread: "boolean", limit: "bigint" },
@@ -1165,7 +1209,7 @@ export const sqlTypes = {
   },
   "received.byIds": {
     params: { ids: "bigint[]" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", sequence: "bigint", number_id: "bigint", number_phone: "text?", platform: "text", chat_id: "bigint", chat_type: "text", chat_name: "text?", from_me: "boolean", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", kind: "text", text: "text", content: "json?", file: "json?", quoted_received_id: "bigint?", quoted_message_id: "bigint?", quote_text: "text?", sent_at: "timestamptz", received_at: "timestamptz", edited_at: "timestamptz?", revoked_at: "timestamptz?", reactions: "json?" },
   },
   "reminder.get": {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
@@ -1335,6 +1379,10 @@ export const sqlTypes = {
     params: { numberId: "bigint" },
     columns: { number_id: "bigint" },
   },
+  "session.relinked": {
+    params: { gapEventId: "text", now: "timestamptz", numberId: "bigint" },
+    columns: { report_gap: "boolean?" },
+  },
   "session.account": {
     params: { phone: "text", now: "timestamptz", numberId: "bigint" },
     columns: {},
@@ -1426,6 +1474,10 @@ export const sqlTypes = {
   "simulated.receive": {
     params: { numberId: "bigint", send: "text", errorMessage: "text", latencyMillis: "bigint", groups: "text[]", follows: "boolean", transportId: "text", recipient: "text", text: "text", media: "jsonb", at: "timestamptz", quote: "text" },
     columns: { id: "bigint" },
+  },
+  "simulated.written": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", number_id: "bigint", mode: "text", from_me: "boolean", remote_id: "text", chat_type: "text", group_id: "text?", chat_name: "text?", phone: "text?", lid: "text?", user_id: "text?", username: "text?", name: "text?", text: "text" },
   },
   "simulated.sent": {
     params: { workspaceId: "bigint", recipient: "text", before: "bigint", limit: "bigint" },

@@ -4,7 +4,9 @@ import {
   connectedShown,
   abandonedReasons,
   maximumInterruptions,
+  mostReactions,
   platforms,
+  receivedEventTypes,
   refillQueue,
   reasonOnceResumed,
 } from "@messaging-service/core"
@@ -28,6 +30,16 @@ it("functions repeat the constants of core as they are", () => {
   const { "rules.sql": rules } = sqlFiles
   assert.include(rules, `${refillQueue} > (`)
   assert.include(rules, `limit ${refillQueue}\n`)
+  assert.include(rules, `limit ${mostReactions}\n`)
+  // The index serves the statement only while both name the same types.
+  for (const name of ["schema.sql", "functions/end_received_events.sql"] as const) {
+    const [, types = ""] =
+      /type in \(\s*('message\.received'[^)]*?)\s*\)/.exec(sqlFiles[name]) ?? []
+    assert.deepStrictEqual(
+      types.split(/,\s+/),
+      receivedEventTypes.map((type) => `'${type}'`),
+    )
+  }
   const load = sqlFiles["functions/load_acceptance.sql"]
   assert.deepStrictEqual(
     [...load.matchAll(/n\.platform = '(\w+)'\n\s+order by n\.id\n\s+limit (\d+)/g)].map(

@@ -20,9 +20,11 @@ import type {
   LiveNumber,
   LiveNumbers,
   NumberId,
+  Place,
   TransportId,
 } from "@messaging-service/core"
 import type { IPeersRepository, TelegramClient, tl } from "@mtcute/node"
+import { toggleChannelIdMark } from "@mtcute/node/utils.js"
 import { Clock, Context, Deferred, Effect, Layer, Queue, Random } from "effect"
 import type { Scope } from "effect"
 import {
@@ -34,11 +36,13 @@ import {
   makeQuestions,
 } from "./Client.ts"
 import type { Questions } from "./Client.ts"
+import { isSupergroup, toMessageId } from "./incoming.ts"
 import { makeInbox } from "./Inbox.ts"
 import type { Inbox } from "./Inbox.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
 import { heldMillis, isHeld, makeOwnedLogins, makeLoginClients } from "./Login.ts"
 import {
+  dateKey,
   fromText,
   hasEnded,
   vaultKeyStorage,
@@ -49,6 +53,7 @@ import {
   writeBehind,
   reseal,
   sentType,
+  toPosition,
 } from "./storage.ts"
 import type { KeyStorage, LoginCredentials, WriteBehind } from "./storage.ts"
 
@@ -102,14 +107,15 @@ const makeUsernames = (
   }
 }
 
-/** Sent, unread messages of each person. */
-interface SentMessages {
+/** The latest messages that were sent to each person. */
+export interface SentMessages {
   /** Reports the read at once when the read receipt came first. */
   readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
   /** Removes and returns the messages that the person has read. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
-  readonly includes: (peerId: number, messageId: number) => Promise<boolean>
-  /** Telegram's id of a message that is unread; else null. */
+  /** Null for what another app sent, and for what was sent long ago. */
+  readonly find: (peerId: number, messageId: number) => Promise<TransportId | null>
+  /** Telegram's id of a message that was sent not long ago; else null. */
   readonly findMessageId: (peerId: number, transportId: TransportId) => Promise<number | null>
 }
 
@@ -126,7 +132,7 @@ export interface OpenAccount extends LiveConnection {
   readonly sent: SentMessages
   readonly usernames: Usernames
   readonly ownChanges: OwnChanges
-  readonly inbox: Pick<Inbox, "addOwn" | "isEmpty">
+  readonly inbox: Pick<Inbox, "addOwn" | "isEmpty" | "channels">
   readonly hasRead: (peerId: number, upTo: number) => void
   /** Ends the session, as Telegram said. */
   readonly ended: (reason: ClosedReason) => void
@@ -139,7 +145,20 @@ const maxUnread = 200
 /** Cached readers, for answers that come after their read receipt. */
 const maxReaders = 1000
 
-type Unread = Array<readonly [messageId: number, transportId: TransportId]>
+/** Stored read messages of one person: the latest that are quoted or reacted to. */
+const maxRead = 50
+
+type Sent = ReadonlyArray<readonly [messageId: number, transportId: TransportId, isRead?: 1]>
+
+/** Leaves out the oldest ones. */
+const bounded = (sent: Sent): Sent => {
+  const read = sent.filter(([, , isRead = 0]) => isRead === 1)
+  const dropped = new Set([
+    ...read.slice(0, Math.max(0, read.length - maxRead)),
+    ...sent.filter((each) => !read.includes(each)).slice(0, -maxUnread),
+  ])
+  return sent.filter((each) => !dropped.has(each))
+}
 
 /** Applies changes one at a time: each continues from the one before. */
 export const makeSentMessages = (
@@ -155,55 +174,58 @@ export const makeSentMessages = (
     if (readers.size > maxReaders && oldest !== undefined) readers.delete(oldest)
   }
   /** Unwritten changes, by person. */
-  const changed = new Map<number, Unread>()
+  const changed = new Map<number, Sent>()
   let last: Promise<unknown> = Promise.resolve()
   const sequentially = <A>(change: () => Promise<A>): Promise<A> => {
     const done = last.then(change)
     last = done.catch(() => undefined)
     return done
   }
-  const getUnread = async (peerId: number): Promise<Unread> => {
-    const unread = changed.get(peerId)
-    if (unread !== undefined) return unread
+  const getSent = async (peerId: number): Promise<Sent> => {
+    const sent = changed.get(peerId)
+    if (sent !== undefined) return sent
     const text = await read(sentType, String(peerId))
-    return text === null ? [] : (JSON.parse(text) as Unread)
+    return text === null ? [] : (JSON.parse(text) as Sent)
   }
-  const keep = (peerId: number, unread: Unread) => {
-    changed.set(peerId, unread)
+  const keep = (peerId: number, sent: Sent) => {
+    changed.set(peerId, bounded(sent))
     later(sentType, String(peerId), () => {
       changed.delete(peerId)
-      return unread.length === 0 ? null : JSON.stringify(unread)
+      return JSON.stringify(bounded(sent))
     })
   }
   return {
     add: (peerId, messageId, transportId) => {
       sequentially(async () => {
-        if (messageId <= (readers.get(peerId) ?? 0)) return isRead(transportId)
-        const unread = await getUnread(peerId)
-        unread.push([messageId, transportId])
-        if (unread.length > maxUnread) unread.shift()
-        keep(peerId, unread)
+        const isReadBefore = messageId <= (readers.get(peerId) ?? 0)
+        if (isReadBefore) isRead(transportId)
+        const sent = [messageId, transportId] as const
+        keep(peerId, [...(await getSent(peerId)), isReadBefore ? [...sent, 1] : sent])
       }).catch(() => undefined)
     },
     readUpTo: (peerId, messageId) =>
       sequentially(async () => {
         hasReadUpTo(peerId, messageId)
-        const unread = await getUnread(peerId)
-        const found = unread.filter(([id]) => id <= messageId)
+        const sent = await getSent(peerId)
+        const isFound = ([id, , wasRead]: Sent[number]) => id <= messageId && wasRead !== 1
+        const found = sent.filter(isFound)
         if (found.length === 0) return []
         keep(
           peerId,
-          unread.filter(([id]) => id > messageId),
+          sent.map((each) => (isFound(each) ? [each[0], each[1], 1] : each)),
         )
         return found.map(([, transportId]) => transportId)
       }),
+    find: (peerId, messageId) =>
+      sequentially(async () => {
+        const found = (await getSent(peerId)).find(([id]) => id === messageId)
+        return found?.[1] ?? null
+      }),
     findMessageId: (peerId, transportId) =>
       sequentially(async () => {
-        const found = (await getUnread(peerId)).find(([, id]) => id === transportId)
+        const found = (await getSent(peerId)).find(([, id]) => id === transportId)
         return found?.[0] ?? null
       }),
-    includes: (peerId, messageId) =>
-      sequentially(async () => (await getUnread(peerId)).some(([id]) => id === messageId)),
   }
 }
 
@@ -270,7 +292,6 @@ type AccountEvent =
   | { readonly _tag: "Read"; readonly peerId: number; readonly upTo: number }
   /** The answer to a message came after its read receipt. */
   | { readonly _tag: "ReadBefore"; readonly transportId: TransportId }
-  | { readonly _tag: "Skipped" }
   | { readonly _tag: "Ended"; readonly reason: ClosedReason }
 
 /** The library's callbacks as events. */
@@ -345,15 +366,27 @@ const startUpdates = ({ client, events }: Listening) =>
     Effect.flatMap((event) => Queue.offer(events, event)),
   )
 
+/** Asks for what came meanwhile, and for what could not be read of channels. */
+const askAgain = ({ client, inbox }: Listening): void => {
+  client.handleClientUpdate({ _: "updatesTooLong" }, false)
+  const updates = Array.from(inbox.channels.unread, (channelId) => ({
+    _: "updateChannelTooLong" as const,
+    channelId,
+  }))
+  if (updates.length === 0) return
+  client.handleClientUpdate({ _: "updates", updates, users: [], chats: [], date: 0, seq: 0 }, false)
+}
+
 /** Asks regularly: an unanswered question makes the library notice a dead connection soon. */
-const keepAlive = ({ client, events, heard, inbox, live }: Listening, millis: number) =>
+const keepAlive = (listening: Listening, millis: number) =>
   Effect.forever(
     Effect.gen(function* askOnce() {
+      const { client, events, heard, inbox, live } = listening
       yield* sleepInRealTime(millis)
       const reason = live.open === null ? null : yield* checkSession(client, heard)
       if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
       // A turn of the library that failed has stored nothing, and the next one waits for an update.
-      if (!inbox.isEmpty()) client.handleClientUpdate({ _: "updatesTooLong" }, false)
+      if (!inbox.isEmpty() || inbox.channels.unread.size > 0) askAgain(listening)
     }),
   )
 
@@ -368,7 +401,7 @@ const openAccount = Effect.fnUntraced(function* openAccount(
   if (reason !== null) return reason
   // A restarted remote server does not send what came meanwhile: ask for it.
   ownChanges.handOver()
-  if (isReopened) client.handleClientUpdate({ _: "updatesTooLong" }, false)
+  if (isReopened) askAgain(listening)
   const over = yield* Deferred.make<void>()
   const questions = makeQuestions()
   yield* Deferred.await(over).pipe(
@@ -425,9 +458,6 @@ const handleEvents = Effect.fnUntraced(function* handleEvents(
         )
         break
       }
-      case "Skipped":
-        yield* Effect.logWarning("Telegram skipped what came while the account was away")
-        break
       case "Failed":
         return { _tag: "Again", isRefused: event.isRefused }
       case "Ended":
@@ -458,14 +488,50 @@ const listen = Effect.fnUntraced(function* listen(
   return yield* handleEvents(listening)
 })
 
-/** What was collected, without what this service sent: Telegram may tell that again after a break. */
-const takeReceived = async (inbox: Inbox, sent: SentMessages): Promise<ReadonlyArray<Incoming>> => {
+/** People have positive ids, groups negative ones. */
+const toPeerId = ({ group, person }: Pick<Place, "group" | "person">): number =>
+  group === null ? Number(person?.userId) : -Math.abs(Number(group.remoteId))
+
+/** What was collected, as the store takes it: what this service sent has the ids that the store knows. */
+const takeReceived = async (
+  inbox: Inbox,
+  sent: SentMessages,
+  isKept: (channelId: number) => Promise<boolean>,
+): Promise<ReadonlyArray<Incoming>> => {
+  const findSent = (place: Place, remoteId: string) =>
+    sent.find(toPeerId(place), toMessageId(remoteId))
   const received: Array<Incoming> = []
   for (const incoming of inbox.take()) {
-    const { fromMe, group, person, remoteId } = incoming
-    const peerId = group === null ? Number(person?.userId) : -Number(group.remoteId)
-    const isOwn = fromMe && (await sent.includes(peerId, Number(remoteId)))
-    if (!isOwn) received.push(incoming)
+    switch (incoming._tag) {
+      case "Message": {
+        const { fromMe, quote, remoteId } = incoming
+        // Telegram may tell own messages again after a break.
+        if (fromMe && (await findSent(incoming, remoteId)) !== null) break
+        const quoted = quote?.remoteId == null ? null : await findSent(incoming, quote.remoteId)
+        received.push(
+          quote === null || quoted === null
+            ? incoming
+            : { ...incoming, quote: { ...quote, remoteId: quoted } },
+        )
+        break
+      }
+      case "Change": {
+        const { change, target } = incoming
+        const isReaction = change.type === "reaction"
+        const found = isReaction ? await findSent(incoming, target.remoteId) : null
+        received.push(
+          found === null ? incoming : { ...incoming, target: { remoteId: found, fromMe: true } },
+        )
+        break
+      }
+      case "Gap": {
+        const { channelId, ...gap } = incoming
+        if (channelId === null || (await isKept(channelId))) received.push(gap)
+        break
+      }
+      case "Unreadable":
+        received.push(incoming)
+    }
   }
   return received
 }
@@ -499,12 +565,29 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     const sent = makeSentMessages(keyStorage, (transportId) => {
       Queue.offerUnsafe(events, { _tag: "ReadBefore", transportId })
     })
-    const inbox = makeInbox(credentials.userId)
+    /** Whether the store keeps what is written in a channel: only in supergroups, and not without groups. */
+    const isKept = async (channelId: number): Promise<boolean> => {
+      const markedId = toggleChannelIdMark(channelId)
+      const chat = await client.storage.peers.getCompleteById(markedId)
+      if (chat?._ === "channel" && !isSupergroup(chat)) return false
+      const group = { remoteId: String(markedId), name: null }
+      const any = { mode: "live", fromMe: false, group, person: null, remoteId: "" } as const
+      return !(await run(access.read(vault.needsNoCopy(numberId, any))))
+    }
+    const inbox = makeInbox({
+      selfId: credentials.userId,
+      now: () => clock.currentTimeMillisUnsafe(),
+    })
     const storage = makeStorage(neverFailing(keyStorage), {
-      set: keyStorage.setState,
+      set: (change) => {
+        // By the date Telegram names the channels that changed.
+        const isDate = change.id === dateKey && change.value !== null
+        if (!isDate || inbox.channels.passDate(toPosition(change.value)))
+          keyStorage.setState(change)
+      },
       save: () =>
         keyStorage.save(async () => {
-          const received = await takeReceived(inbox, sent)
+          const received = await takeReceived(inbox, sent, isKept)
           for (const _ of received) await run(access.takeReceived)
           return received
         }),
@@ -516,7 +599,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
       drawn: yield* Random.next,
       mayWrite: () => ownership.owns(numberId),
       failed: () => void Queue.offerUnsafe(events, { _tag: "Failed", isRefused: false }),
-      news: { inbox, skipped: () => void Queue.offerUnsafe(events, { _tag: "Skipped" }) },
+      inbox,
     })
     // The library keeps trying while Telegram is away; others need not wait for that.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), releaseSlot))

@@ -32,6 +32,7 @@ import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import type { Inbox } from "./Inbox.ts"
 import type { TelegramApplication, TelegramSettings } from "./TelegramSettings.ts"
+import { hearDifferences, hearUpdates } from "./updates.ts"
 
 // Outcomes of Telegram's errors
 
@@ -388,14 +389,8 @@ interface ClientOptions {
   readonly mayWrite?: () => boolean
   /** The library failed, and its connections are closed. */
   readonly failed?: () => void
-  /** What Telegram tells of messages. Default: nothing hears of it. */
-  readonly news?: News
-}
-
-interface News {
-  readonly inbox: Inbox
-  /** Telegram skips what the account missed. */
-  readonly skipped: () => void
+  /** What Telegram tells of messages. Null: nothing hears of it. */
+  readonly inbox?: Inbox | null
 }
 
 /**
@@ -456,28 +451,17 @@ const storedFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> 
 
 const { inner, outer } = storedFaults()
 
-const isDifference = (answer: unknown): answer is tl.updates.TypeDifference =>
-  typeof answer === "object" && answer !== null && "_" in answer && !isRefused(answer)
-
-const hearingNews =
-  ({ inbox, skipped }: News): RpcCallMiddleware =>
-  async (call, next) => {
-    const answer: unknown = await next(call)
-    if (call.request._ === "updates.getDifference" && isDifference(answer)) {
-      if (answer._ === "updates.differenceTooLong") skipped()
-      else inbox.addDifference(answer)
-    }
-    return answer
-  }
-
 /** The caller receives flood errors and decides how long to wait. */
-const middlewares = (answered: () => void, news?: News): Array<RpcCallMiddleware> => [
+const middlewares = (
+  answered: () => void,
+  hearing: ReadonlyArray<RpcCallMiddleware>,
+): Array<RpcCallMiddleware> => [
   async (call, next) => {
     const answer: unknown = await next(call)
     answered()
     return answer
   },
-  ...(news === undefined ? [] : [hearingNews(news)]),
+  ...hearing,
   outer,
   ...networkMiddlewares.basic({
     floodWaiter: { maxWait: 0, maxRetries: 0, store: false },
@@ -497,42 +481,6 @@ export const endInTime = (ending: Promise<void>): Promise<void> => {
   const { promise: tooLate, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, endingMillis)
   return Promise.race([ending.catch(() => undefined), tooLate]).finally(() => clearTimeout(timer))
-}
-
-/**
- * Stores the state of a box that was never read before the library listens. It would keep its first state in
- * memory until the end of a turn: updates before a process died in that time would not come again.
- */
-const listenFromStoredState = (client: BaseTelegramClient): void => {
-  const { storage } = client
-  const listen = client.startUpdatesLoop.bind(client)
-  client.startUpdatesLoop = async () => {
-    if ((await storage.updates.getState()) === null) {
-      const { date, pts, qts, seq } = await client.call({ _: "updates.getState" })
-      await storage.updates.setPts(pts)
-      await storage.updates.setQts(qts)
-      await storage.updates.setDate(date)
-      await storage.updates.setSeq(seq)
-      await client.mt.storage.save()
-      await client.updates?.prepare()
-    }
-    return listen()
-  }
-}
-
-/** Updates that wait for a turn of the library, which waits for the store. */
-const maxWaitingUpdates = 1000
-
-/** Drops what comes above the bound: in its next turn the library asks for the difference, which has it. */
-const boundWaitingUpdates = ({ updates }: BaseTelegramClient): void => {
-  if (updates === undefined) return
-  const handleUpdate = updates.handleUpdate.bind(updates)
-  const { pendingUpdateContainers } = updates
-  updates.handleUpdate = (update) => {
-    const { length } = pendingUpdateContainers
-    if (length > maxWaitingUpdates) return
-    handleUpdate(length === maxWaitingUpdates ? { _: "updatesTooLong" } : update)
-  }
 }
 
 /** Where the library begins work. */
@@ -564,7 +512,7 @@ interface Guarding {
 
 const openClient = (
   settings: TelegramSettings,
-  { application, news, storage }: ClientOptions,
+  { application, inbox = null, storage }: ClientOptions,
   { guarded, pauses, way }: Guarding,
 ): TelegramClient => {
   const { deviceName } = settings
@@ -575,6 +523,7 @@ const openClient = (
     server === null
       ? null
       : { id: otherServer, ipAddress: server.host, port: server.port, mediaOnly: false }
+  const hearing = inbox && { inbox, tooLong: new Set<number>() }
   const base = new BaseTelegramClient({
     apiId: application.id,
     apiHash: Redacted.value(application.hash),
@@ -587,24 +536,19 @@ const openClient = (
     initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
     // Connecting may outlive the client.
     reconnectionStrategy: () => (way.isClosed() ? false : pauses.next()),
-    // Channels are not stored: what one skips is no gap.
+    // The inbox hears of it, and has no use for a channel's latest messages.
     updates: { catchUp: true, onChannelTooLong: () => undefined },
     writerMap,
     network: {
-      middlewares: middlewares(pauses.answered, news),
+      middlewares: middlewares(pauses.answered, hearing === null ? [] : [hearDifferences(hearing)]),
       pingInterval: settings.keepAliveMillis,
       floodControl: false,
     },
     // The library may print secrets.
     logLevel: 0,
   })
-  listenFromStoredState(base)
-  boundWaitingUpdates(base)
+  hearUpdates(base, hearing)
   refuseOnceClosed(base, guarded)
-  // Before the library's own listener, whose failure would keep an update from those behind it.
-  if (news !== undefined) {
-    base.onRawUpdate.add(({ peers, update }) => news.inbox.addUpdate(update, peers))
-  }
   const client = new TelegramClient({ client: base })
   client.onError.add(() => undefined)
   return client

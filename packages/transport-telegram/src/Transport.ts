@@ -218,7 +218,7 @@ const deliver = Effect.fnUntraced(function* deliver(
     return accepted
   }
   const messageId = messageIdIn(answer)
-  if (messageId !== null) inbox.addOwn(messageId)
+  if (messageId !== null) inbox.addOwn(String(messageId))
   ownChanges.add(answer)
   if (messageId !== null) {
     sent.add(peerId, messageId, message.transportId)

@@ -1,11 +1,17 @@
 /**
- * What people write to an account, and what its owner writes in another app, in the core's form. Private chats
- * and small groups only: channels and supergroups, service messages and Telegram's own notices are dropped
- * before anything is stored. Pure.
+ * What people write to an account, and what its owner writes in another app, in the core's form. News channels,
+ * service messages and Telegram's own notices are dropped before anything is stored. Pure.
  */
 import { unknownPerson } from "@messaging-service/core"
-import type { Incoming, Person, ReceivedContent, ReceivedFile } from "@messaging-service/core"
+import type {
+  IncomingMessage,
+  Person,
+  Place,
+  ReceivedContent,
+  ReceivedFile,
+} from "@messaging-service/core"
 import type { tl } from "@mtcute/node"
+import { toggleChannelIdMark } from "@mtcute/node/utils.js"
 import { getBytes, toFileSource } from "./fileSource.ts"
 
 /** The people and groups of an update, by id. */
@@ -25,7 +31,7 @@ const toPhone = (phone: string | undefined): string | null => {
   return digits === "" ? null : `+${digits}`
 }
 
-const toPerson = ({ users }: KnownPeers, id: number): Person => {
+export const toPerson = ({ users }: KnownPeers, id: number): Person => {
   const person = { ...unknownPerson, userId: String(id) }
   const user = users.get(id)
   if (user?._ !== "user") return person
@@ -40,9 +46,9 @@ const toPerson = ({ users }: KnownPeers, id: number): Person => {
 }
 
 /** A message's kind, and what it has in addition to its text. */
-type Body = Pick<Incoming, "kind" | "content" | "file">
+type Body = Pick<IncomingMessage, "kind" | "content" | "file">
 
-const withContent = (kind: Incoming["kind"], content: ReceivedContent | null): Body => ({
+const withContent = (kind: IncomingMessage["kind"], content: ReceivedContent | null): Body => ({
   kind,
   content,
   file: null,
@@ -78,7 +84,7 @@ const toFile = ({ document, video, voice }: tl.RawMessageMediaDocument): Body =>
     const kind = voice ? "voice" : video ? "video" : "document"
     return { kind, content: null, file: null }
   }
-  let kind: Incoming["kind"] = "document"
+  let kind: IncomingMessage["kind"] = "document"
   let isSticker = false
   let file: ReceivedFile = { ...noFile, mimeType: document.mimeType, size: toCount(document.size) }
   for (const attribute of document.attributes) {
@@ -152,43 +158,61 @@ const toBody = ({ media, richMessage }: tl.RawMessage): Body => {
 }
 
 /** Telegram has the text of a quoted message only where a part of it was quoted. */
-const toQuote = ({ replyTo }: tl.RawMessage): Incoming["quote"] => {
+const toQuote = ({ peerId, replyTo }: tl.RawMessage): IncomingMessage["quote"] => {
   if (replyTo?._ !== "messageReplyHeader") return null
   const { quoteText = "", replyToEphemeral, replyToMsgId, replyToPeerId } = replyTo
   const isHere = replyToMsgId !== undefined && replyToPeerId === undefined && !replyToEphemeral
   if (!isHere && quoteText === "") return null
-  return { remoteId: isHere ? String(replyToMsgId) : null, text: quoteText }
+  return { remoteId: isHere ? toRemoteId(peerId, replyToMsgId) : null, text: quoteText }
 }
+
+/** Whether the account is a member of that supergroup. */
+export const isSupergroup = (chat: tl.TypeChat | null | undefined): boolean =>
+  chat?._ === "channel" && chat.megagroup === true && chat.left !== true
+
+/** Null for a news channel, and for a supergroup that the account has left. */
+export const toGroup = (
+  peerId: tl.RawPeerChat | tl.RawPeerChannel,
+  { chats }: KnownPeers,
+): Place["group"] => {
+  const isChannel = peerId._ === "peerChannel"
+  const chat = chats.get(isChannel ? peerId.channelId : peerId.chatId)
+  if (isChannel && chat !== undefined && !isSupergroup(chat)) return null
+  // Small groups and channels may have the same ids.
+  const remoteId = String(isChannel ? toggleChannelIdMark(peerId.channelId) : peerId.chatId)
+  return { remoteId, name: chat !== undefined && "title" in chat ? orNull(chat.title) : null }
+}
+
+/** Ids of messages are unique in the account, but for those of channels, which are unique in the channel. */
+export const toRemoteId = (peerId: tl.TypePeer, messageId: number): string =>
+  peerId._ === "peerChannel" ? `${peerId.channelId}/${messageId}` : String(messageId)
+
+/** Telegram's id of the message in its box. */
+export const toMessageId = (remoteId: string): number =>
+  Number(remoteId.slice(remoteId.indexOf("/") + 1))
 
 /** The chat, and the person who wrote or was written to; null for what is not stored. */
-const toChat = (
-  { fromId, out = false, peerId }: tl.RawMessage,
+export const toPlace = (
+  { fromId, out = false, peerId, post = false }: tl.RawMessage,
   peers: KnownPeers,
   selfId: number,
-): Pick<Incoming, "fromMe" | "group" | "person"> | null => {
-  switch (peerId._) {
-    case "peerUser": {
-      const { userId } = peerId
-      // Notes to oneself are the owner's.
-      const fromMe = out || userId === selfId
-      return noticeAccounts.has(userId)
-        ? null
-        : { fromMe, group: null, person: toPerson(peers, userId) }
-    }
-    case "peerChat": {
-      const chat = peers.chats.get(peerId.chatId)
-      const name = chat !== undefined && "title" in chat ? orNull(chat.title) : null
-      const group = { remoteId: String(peerId.chatId), name }
-      if (out) return { fromMe: true, group, person: null }
-      const person = fromId?._ === "peerUser" ? toPerson(peers, fromId.userId) : unknownPerson
-      return { fromMe: false, group, person }
-    }
-    case "peerChannel":
-      return null
+): Place | null => {
+  if (peerId._ === "peerUser") {
+    const { userId } = peerId
+    // Notes to oneself are the owner's.
+    const fromMe = out || userId === selfId
+    return noticeAccounts.has(userId)
+      ? null
+      : { mode: "live", fromMe, group: null, person: toPerson(peers, userId) }
   }
+  const group = post ? null : toGroup(peerId, peers)
+  if (group === null) return null
+  if (out) return { mode: "live", fromMe: true, group, person: null }
+  const person = fromId?._ === "peerUser" ? toPerson(peers, fromId.userId) : unknownPerson
+  return { mode: "live", fromMe: false, group, person }
 }
 
-const leadingToFile = ({ id, media }: tl.RawMessage): Pick<Incoming, "fileSource"> => {
+const leadingToFile = ({ id, media }: tl.RawMessage): Pick<IncomingMessage, "fileSource"> => {
   const isPhoto = media?._ === "messageMediaPhoto"
   const isDocument = media?._ === "messageMediaDocument"
   const fileSource = isPhoto
@@ -204,15 +228,15 @@ export const toIncoming = (
   message: tl.TypeMessage,
   peers: KnownPeers,
   selfId: number,
-): Incoming | null => {
+): IncomingMessage | null => {
   if (message._ !== "message") return null
-  const chat = toChat(message, peers, selfId)
+  const found = toPlace(message, peers, selfId)
   return (
-    chat && {
-      ...chat,
+    found && {
+      ...found,
       ...toBody(message),
-      remoteId: String(message.id),
-      mode: "live",
+      _tag: "Message",
+      remoteId: toRemoteId(message.peerId, message.id),
       text: message.message,
       quote: toQuote(message),
       sentAt: message.date * 1000,

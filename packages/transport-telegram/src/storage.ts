@@ -64,7 +64,13 @@ const typeOf = (key: string) => (key.startsWith("updates_channel:") ? "channel" 
  * its own parse error nowhere.
  */
 const isPosition = (key: string) => key.startsWith("updates_")
+
+/** The date of the state. */
+export const dateKey = "updates_date"
 const placeBytes = 4
+
+/** The number that such a key has. */
+export const toPosition = (value: string): number => Buffer.from(value, "base64").readInt32LE(0)
 
 const peerText = (peer: IPeersRepository.PeerInfo): string =>
   JSON.stringify({ ...peer, complete: fromBytes(peer.complete) })
@@ -240,7 +246,7 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
     "current_user",
     "updates_pts",
     "updates_qts",
-    "updates_date",
+    dateKey,
     "updates_seq",
   ],
 }

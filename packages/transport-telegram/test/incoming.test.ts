@@ -1,6 +1,6 @@
 /** What becomes of a message of Telegram, and what an inbox collects. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Incoming } from "@messaging-service/core"
+import type { IncomingMessage } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { makeInbox } from "../src/Inbox.ts"
@@ -8,6 +8,7 @@ import { toIncoming } from "../src/incoming.ts"
 
 const selfId = 1
 const [date, dcId] = [1_700_000_000, 2]
+const now = 1_800_000_000_000
 
 const user = (id: number, known: Partial<tl.RawUser> = {}): tl.RawUser => ({
   _: "user",
@@ -17,11 +18,19 @@ const user = (id: number, known: Partial<tl.RawUser> = {}): tl.RawUser => ({
 
 const ann = user(7, { firstName: "Ann", lastName: "Lee", phone: "4915550000007", username: "ann" })
 const friends: tl.RawChatForbidden = { _: "chatForbidden", id: 70, title: "Friends" }
-const difference = { users: [ann, user(selfId, { self: true })], chats: [friends] }
+const crowd: tl.RawChannel = {
+  _: "channel",
+  id: 80,
+  title: "Crowd",
+  photo: { _: "chatPhotoEmpty" },
+  date: 0,
+  megagroup: true,
+}
+const difference = { users: [ann, user(selfId, { self: true })], chats: [friends, crowd] }
 
 const peers = {
   users: new Map(difference.users.map((each) => [each.id, each])),
-  chats: new Map([[friends.id, friends]]),
+  chats: new Map(difference.chats.map((chat) => [chat.id, chat])),
 }
 
 const fromAnn = { _: "peerUser", userId: ann.id } as const
@@ -57,6 +66,7 @@ const asStranger = (userId: string) => ({
 describe("a message", () => {
   it("of a person is read completely", () => {
     assert.deepStrictEqual(read({}), {
+      _tag: "Message",
       remoteId: "5",
       mode: "live",
       fromMe: false,
@@ -100,17 +110,43 @@ describe("a message", () => {
       { peerId: { _: "peerChat", chatId: 71 }, fromId: fromAnn },
       { fromMe: false, group: { remoteId: "71", name: null }, person: annAsPerson },
     ],
-  ] as ReadonlyArray<[string, Partial<tl.RawMessage>, Partial<Incoming>]>)(
+  ] as ReadonlyArray<[string, Partial<tl.RawMessage>, Partial<IncomingMessage>]>)(
     "%s",
     (_, known, expected) => {
       assert.deepInclude(read(known), { ...expected })
     },
   )
 
-  it("of a channel, of Telegram itself, or about the chat is not stored", () => {
-    const peerId = { _: "peerChannel", channelId: 80 } as const
-    assert.isNull(read({ peerId, post: true }))
-    assert.isNull(read({ peerId, fromId: fromAnn }))
+  const inCrowd = { _: "peerChannel", channelId: crowd.id } as const
+
+  it("of a supergroup has an id of that group", () => {
+    assert.deepInclude(
+      read({
+        peerId: inCrowd,
+        fromId: fromAnn,
+        replyTo: { _: "messageReplyHeader", replyToMsgId: 4 },
+      }),
+      {
+        remoteId: "80/5",
+        group: { remoteId: "-1000000000080", name: "Crowd" },
+        person: annAsPerson,
+        quote: { remoteId: "80/4", text: "" },
+      },
+    )
+  })
+
+  it("of a news channel, of Telegram itself, or about the chat is not stored", () => {
+    const known = { users: peers.users, chats: new Map<number, tl.TypeChat>() }
+    const chats: ReadonlyArray<tl.RawChannel> = [
+      { ...crowd, megagroup: false, broadcast: true },
+      { ...crowd, left: true },
+    ]
+    for (const chat of chats) {
+      known.chats.set(crowd.id, chat)
+      assert.isNull(toIncoming(message({ peerId: inCrowd, fromId: fromAnn }), known, selfId))
+    }
+    known.chats.clear()
+    assert.isNull(toIncoming(message({ peerId: inCrowd, post: true }), known, selfId))
     // A login code: with it one can log in.
     assert.isNull(
       read({ peerId: { _: "peerUser", userId: 777_000 }, message: "Login code: 12345" }),
@@ -307,10 +343,11 @@ describe("an inbox", () => {
     randomId: Long.ONE,
   })
   const state = { _: "updates.state", pts: 9, qts: 0, date, seq: 0, unreadCount: 0 } as const
-  const ids = (inbox: ReturnType<typeof makeInbox>) => inbox.take().map(({ remoteId }) => remoteId)
+  const ids = (inbox: ReturnType<typeof makeInbox>) =>
+    inbox.take().flatMap((each) => (each._tag === "Message" ? each.remoteId : []))
 
   it("has each message once, from updates and from a difference, in the order of arrival", () => {
-    const inbox = makeInbox(selfId)
+    const inbox = makeInbox({ selfId, now: () => now })
     inbox.addUpdate(update({ id: 3 }), peers)
     inbox.addDifference({
       _: "updates.difference",
@@ -329,8 +366,8 @@ describe("an inbox", () => {
   })
 
   it("leaves out what this service sent, whether that is known before or after it", () => {
-    const inbox = makeInbox(selfId)
-    inbox.addOwn(2)
+    const inbox = makeInbox({ selfId, now: () => now })
+    inbox.addOwn("2")
     for (const id of [1, 2, 3]) inbox.addUpdate(update({ id, out: true }), peers)
     inbox.addUpdate(sentHere(3), peers)
     inbox.addDifference({

@@ -1,72 +1,23 @@
 /** What people write to an account, and its owner in another app: stored once, with the state of the box. */
 import { assert, layer } from "@effect/vitest"
-import {
-  NumberMoved,
-  SessionVault,
-  Store,
-  StoreUnavailable,
-  TelegramTransport,
-} from "@messaging-service/core"
-import type { Incoming, KeyChange, OutgoingMedia, ReceivedMessage } from "@messaging-service/core"
+import { Store, TelegramTransport } from "@messaging-service/core"
+import type { OutgoingMedia } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
-import { aWorkspace, bySize } from "@messaging-service/testkit"
-import { Context, Effect, Layer, Stream } from "effect"
+import { bySize } from "@messaging-service/testkit"
+import { Effect, Layer, Stream } from "effect"
 import {
   accepted,
-  aNumber,
   aPerson,
   aText,
   awaitConnection,
-  layerAdapter,
   layerServer,
   layerStores,
   layerWorld,
-  logIn,
   sendNow,
   toUser,
   until,
-  untilSo,
 } from "./LiveWorld.ts"
-import type { Account } from "./LiveWorld.ts"
-import type { TelegramSettings } from "../src/TelegramSettings.ts"
-
-interface Receiver extends Account {
-  readonly received: Effect.Effect<ReadonlyArray<ReceivedMessage>, never, Store>
-}
-
-/** An account of a workspace with conversations. */
-const aReceiver = ({ groups = false } = {}) =>
-  Effect.gen(function* () {
-    const { chats } = yield* Store
-    const { id: workspaceId } = yield* aWorkspace({ plan: null })
-    yield* chats.putConversations(workspaceId, {
-      groups,
-      retentionDays: 30,
-      media: "off",
-      maxFileBytes: 1,
-      maxStorageBytes: 0,
-      holdNewChats: false,
-      since: 0,
-    })
-    const { digits } = yield* aPerson()
-    const id = yield* aNumber(digits, workspaceId)
-    yield* logIn(id, digits)
-    const scope = { workspaceId, mode: "live", restriction: null } as const
-    const received = Store.use((store) => store.chats.receivedAfter(scope, id, 0, null, 5000)).pipe(
-      Effect.orDie,
-    )
-    const receiver: Receiver = { id, digits, received }
-    return receiver
-  })
-
-const getTexts = ({ received }: Receiver) =>
-  Effect.map(received, (messages) => messages.map(({ text }) => text))
-
-const awaitTexts = (receiver: Receiver, count: number) =>
-  Effect.andThen(
-    untilSo(Effect.map(getTexts(receiver), ({ length }) => length >= count)),
-    getTexts(receiver),
-  )
+import { aGate, aProcess, aReceiver, awaitTexts, getTexts, putPts, statePts } from "./Receiving.ts"
 
 layer(layerWorld)("what a person writes", (it) => {
   it.effect("is stored with its author, and what the owner writes elsewhere as an echo", () =>
@@ -130,7 +81,7 @@ layer(layerWorld)("what a person writes", (it) => {
     }),
   )
 
-  it.effect("in a small group is stored where groups are, and in a channel never", () =>
+  it.effect("in groups is stored where groups are, and in a news channel never", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const [withGroups, without] = [yield* aReceiver({ groups: true }), yield* aReceiver()]
@@ -139,24 +90,29 @@ layer(layerWorld)("what a person writes", (it) => {
       const small = yield* server.group("Friends", members)
       const crowd = yield* server.group("Crowd", members, "supergroup")
       const news = yield* server.group("News", members, "channel")
-      for (const group of [crowd, news, small])
+      for (const group of [news, crowd, small])
         yield* server.write(digits, group, `To ${group.title}`)
-      yield* server.write(withGroups.digits, small, "From my phone")
+      for (const group of [small, crowd])
+        yield* server.write(withGroups.digits, group, `From my phone to ${group.title}`)
       for (const receiver of [withGroups, without])
         yield* server.write(digits, receiver.digits, "End")
       assert.deepStrictEqual(yield* awaitTexts(without, 1), ["End"])
-      assert.deepStrictEqual(yield* awaitTexts(withGroups, 3), [
-        "To Friends",
-        "From my phone",
-        "End",
-      ])
-      const [friends, echo, end] = yield* withGroups.received
-      assert.deepStrictEqual(
-        [friends?.chat.type, friends?.chat.name, friends?.from.userId, friends?.fromMe],
-        ["group", "Friends", String(id), false],
-      )
-      assert.deepStrictEqual([echo?.chat.id, echo?.fromMe], [friends?.chat.id, true])
-      assert.notStrictEqual(end?.chat.id, friends?.chat.id)
+      yield* awaitTexts(withGroups, 5)
+      const received = yield* withGroups.received
+      const written = (title: string | null) =>
+        received
+          .filter(({ chat }) => chat.name === title)
+          .map(({ chat, from, fromMe, text }) => [chat.type, fromMe ? "me" : from.userId, text])
+      for (const { title } of [small, crowd]) {
+        assert.deepStrictEqual(written(title), [
+          ["group", String(id), `To ${title}`],
+          ["group", "me", `From my phone to ${title}`],
+        ])
+      }
+      assert.deepStrictEqual(written("News"), [])
+      assert.strictEqual(received.length, 5)
+      assert.strictEqual(new Set(received.map(({ chat }) => chat.id)).size, 3)
+      assert.deepStrictEqual(server.complaints(), [])
     }),
   )
 
@@ -199,65 +155,6 @@ layer(layerWorld)("what a person writes", (it) => {
   )
 })
 
-/** How a process meets the store: its writes are made, refused for now, refused for good, or never return. */
-interface Gate {
-  state: "open" | "away" | "moved" | "dead"
-  readonly commits: Array<{
-    readonly keys: ReadonlyArray<KeyChange>
-    readonly received: ReadonlyArray<Incoming>
-  }>
-  refusals: number
-}
-
-class Gates extends Context.Service<Gates, Gate>()("test/Gates") {}
-
-const aGate = (): Gate => ({ state: "open", commits: [], refusals: 0 })
-
-/** Another process over the same stores, behind that gate. */
-const aProcess = (gate: Gate, settings: Partial<TelegramSettings> = {}) =>
-  Layer.fresh(layerAdapter(settings)).pipe(
-    Layer.provide(
-      Layer.effect(
-        SessionVault,
-        Effect.map(SessionVault, (vault) =>
-          SessionVault.of({
-            ...vault,
-            write: (numberId, credentials, keys, received = []) =>
-              Effect.suspend(() => {
-                const refusal = {
-                  away: new StoreUnavailable({ operation: "write", cause: "away" }),
-                  moved: new NumberMoved({ numberId }),
-                }
-                if (gate.state !== "open") gate.refusals++
-                if (gate.state === "dead") return Effect.never
-                return gate.state === "open"
-                  ? Effect.tap(vault.write(numberId, credentials, keys, received), () =>
-                      Effect.sync(() => void gate.commits.push({ keys, received })),
-                    )
-                  : Effect.fail(refusal[gate.state])
-              }),
-          }),
-        ),
-      ),
-    ),
-    Layer.provideMerge(Layer.succeed(Gates, gate)),
-  )
-
-const statePts = ({ id }: Receiver) =>
-  SessionVault.use((vault) => vault.keys(id, "state", ["updates_pts"])).pipe(
-    Effect.map((keys) => Buffer.from(keys.get("updates_pts") ?? "", "base64").readInt32LE(0)),
-    Effect.orDie,
-  )
-
-/** A process that died before it stored how far it had read the box. */
-const putPts = ({ id }: Receiver, pts: number) =>
-  SessionVault.use((vault) => {
-    const bytes = Buffer.alloc(4)
-    bytes.writeInt32LE(pts)
-    const value = bytes.toString("base64")
-    return vault.write(id, null, [{ type: "state", id: "updates_pts", value }])
-  }).pipe(Effect.orDie)
-
 layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
   it.effect("counts nothing as received before its commit, and stores all in order later", () =>
     Effect.gen(function* () {
@@ -282,7 +179,9 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
         assert.deepStrictEqual(yield* awaitTexts(receiver, 5), written)
       }).pipe(Effect.provide(aProcess(gate)))
       // Each state came with all updates before it.
-      const first = gate.commits.find(({ received }) => received.some(({ text }) => text === "One"))
+      const first = gate.commits.find(({ received }) =>
+        received.some((each) => each._tag === "Message" && each.text === "One"),
+      )
       assert.isTrue(first?.keys.some(({ id }) => id === "updates_pts"))
     }),
   )

@@ -214,8 +214,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
       device: [settings.deviceName, "Chrome", "1.0"],
       qrMillis: null,
       sentMessage: (id) => sentMessage(numberId, id, device.auth.creds.me ?? {}),
-      isReceived: device.isReceived,
-      takeReceived: device.takeReceived,
+      inbox: device.inbox,
       proxy,
       retryRequests: before.retryRequests,
     })

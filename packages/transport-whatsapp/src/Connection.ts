@@ -24,9 +24,10 @@ import { HttpsProxyAgent } from "https-proxy-agent"
 import { SocksProxyAgent } from "socks-proxy-agent"
 import { toFileAccess } from "./files.ts"
 import type { FileAccess } from "./files.ts"
-import { committing, makeArrivals, makeTurns } from "./received.ts"
-import type { IsReceived } from "./received.ts"
-import { changesNames, showRefusedDevices } from "./recipients.ts"
+import { committing, makeArrivals, makeReceiving, makeTurns, noInbox } from "./received.ts"
+import type { Inbox, Receiving } from "./received.ts"
+import { changesNames, makeAdministrators, showRefusedDevices } from "./recipients.ts"
+import type { Administrators } from "./recipients.ts"
 import { makeResender, unacknowledged } from "./retryReceipts.ts"
 import type { RetryRequests } from "./retryReceipts.ts"
 import { libsignalQueues, takingTurns } from "./signalTurns.ts"
@@ -209,10 +210,8 @@ interface ConnectionOptions {
   readonly qrMillis: number | null
   readonly sentMessage: (id: string) => Promise<proto.IMessage | undefined>
   readonly holdsBack?: boolean
-  /** Default: nothing is. */
-  readonly isReceived?: IsReceived
-  /** Waits for the turn of a message that came. Default: it is its turn. */
-  readonly takeReceived?: () => Promise<void>
+  /** Default: nothing is stored. */
+  readonly inbox?: Inbox
   /** The proxy's URL; null without one. */
   readonly proxy: string | null
   /** Unanswered retry requests from earlier connections. */
@@ -261,19 +260,16 @@ const getIds = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
   return [attrs["id"], ...others].filter((id) => id !== undefined)
 }
 
-const makeRepository = (
-  stanzas: WeakMap<Uint8Array, BinaryNode>,
-  isReceived: IsReceived,
-): MakeRepository => {
+const makeRepository = (receiving: Receiving): MakeRepository => {
   const quiet = quietRepository(DEFAULT_CONNECTION_CONFIG.makeSignalRepository)
   const ofProcess = takingTurns(libsignalQueues)(quiet)
-  return takingTurns(new Map())(committing(stanzas, isReceived)(ofProcess))
+  return takingTurns(new Map())(committing(receiving)(ofProcess))
 }
 
 const makeSocket = (
   settings: WhatsAppSettings,
-  { auth, device, isReceived, proxy, qrMillis, sentMessage }: ConnectionOptions,
-  stanzas: WeakMap<Uint8Array, BinaryNode>,
+  { auth, device, proxy, qrMillis, sentMessage }: ConnectionOptions,
+  receiving: Receiving,
   msgRetryCounterCache: CacheStore,
 ): WASocket =>
   makeWASocket({
@@ -282,7 +278,7 @@ const makeSocket = (
     version: [...(settings.version ?? DEFAULT_CONNECTION_CONFIG.version)],
     browser: [...device],
     logger: silentLogger,
-    makeSignalRepository: makeRepository(stanzas, isReceived ?? (() => Promise.resolve(false))),
+    makeSignalRepository: makeRepository(receiving),
     connectTimeoutMs: questionMillis,
     defaultQueryTimeoutMs: questionMillis,
     keepAliveIntervalMs: settings.keepAliveMillis,
@@ -331,6 +327,7 @@ type Hearing = (node: BinaryNode, hear: (node?: BinaryNode) => Promise<void>) =>
 interface Listening {
   readonly socket: WASocket
   readonly acknowledged: Connection["acknowledged"]
+  readonly administrators: Administrators
   readonly resender: Resender
   readonly report: (event: ConnectionEvent) => void
 }
@@ -360,7 +357,13 @@ const serveReceipts = ({ acknowledged, resender, report, socket }: Listening): H
 }
 
 /** Turns what WhatsApp sends into events and acknowledgements. */
-const reportNodes = ({ acknowledged, resender, report, socket }: Listening): void => {
+const reportNodes = ({
+  acknowledged,
+  administrators,
+  resender,
+  report,
+  socket,
+}: Listening): void => {
   const { ws } = socket
   ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
     const { error = null, id } = attrs
@@ -377,6 +380,7 @@ const reportNodes = ({ acknowledged, resender, report, socket }: Listening): voi
     report({ _tag: "RequestRefused", code: error?.attrs["code"] ?? "" })
   })
   ws.on("CB:notification,type:w:gp2", (node: BinaryNode) => {
+    administrators.forget(node.attrs["from"] ?? "")
     if (changesNames(node)) report({ _tag: "GroupsChanged" })
   })
 }
@@ -409,6 +413,29 @@ const reportUpdates = (
   })
 }
 
+/** What people write over a connection, whose socket is made later. */
+const makeMessages = (
+  { auth, inbox = noInbox }: ConnectionOptions,
+  clock: Clock.Clock,
+  socket: () => WASocket,
+) => {
+  const administrators = makeAdministrators({ query: (...args) => socket().query(...args) })
+  const receiving = makeReceiving({
+    inbox,
+    own: () => auth.creds.me ?? {},
+    isAdministrator: (group, addresses) =>
+      administrators.has(group, addresses, clock.currentTimeMillisUnsafe()),
+  })
+  const arrived = makeArrivals(receiving, {
+    takeTurn: inbox.takeTurn,
+    isOpen: () => socket().ws.isOpen,
+    pause: () => callInner(socket(), "pause"),
+    resume: () => callInner(socket(), "resume"),
+    acknowledge: (stanza) => socket().sendMessageAck(stanza),
+  })
+  return { administrators, arrived, receiving }
+}
+
 const makeConnection = Effect.fnUntraced(function* makeConnection(
   settings: WhatsAppSettings,
   options: ConnectionOptions,
@@ -427,24 +454,20 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
   const guarded = yield* guardLibrary("whatsapp", isLibrarys, () => {
     void socket.end(new Error("the library failed")).catch(() => undefined)
   })
-  const arrivals = makeArrivals({
-    takeTurn: options.takeReceived ?? (() => Promise.resolve()),
-    isOpen: () => socket.ws.isOpen,
-    pause: () => callInner(socket, "pause"),
-    resume: () => callInner(socket, "resume"),
-  })
+  const messages = makeMessages(options, clock, () => socket)
   const socket = openSocket(guarded, () =>
-    makeSocket(settings, options, arrivals.stanzas, resender.counts),
+    makeSocket(settings, options, messages.receiving, resender.counts),
   )
   const { ev, ws } = socket
   // The library's listener for calls makes messages of missed ones, and handles no failure.
   ev.removeAllListeners("call")
   const gate = makeGate(socket)
-  const listening: Listening = { socket, acknowledged, resender, report }
+  const { administrators, arrived } = messages
+  const listening: Listening = { socket, acknowledged, administrators, resender, report }
   const readInOrder = makeTurns()
   shield(socket, {
     "CB:receipt": serveReceipts(listening),
-    "CB:message": arrivals.arrived,
+    "CB:message": arrived,
     // A large frame is unpacked while later ones come.
     message: (_, hear) => readInOrder(hear),
   })

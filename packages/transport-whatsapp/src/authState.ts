@@ -17,7 +17,7 @@ import type {
 import { Effect } from "effect"
 import { aloud } from "./Connection.ts"
 import { splitReceived } from "./received.ts"
-import type { IsReceived } from "./received.ts"
+import type { Inbox } from "./received.ts"
 
 // Key cache: texts to a known recipient need the same few keys. Only the owning worker writes them.
 
@@ -164,9 +164,7 @@ const keyStore = (
 interface KeptDevice {
   readonly auth: AuthenticationState
   readonly saveCredentials: () => Promise<void>
-  readonly isReceived: IsReceived
-  /** See `SessionAccess`. */
-  readonly takeReceived: () => Promise<void>
+  readonly inbox: Inbox
   /** Stops all later writes, whatever the library still does. */
   readonly letGo: () => void
 }
@@ -184,9 +182,9 @@ export const openDevice = (
     const access = makeSessionAccess(isOwned, vault.takeReceived(numberId))
     // Reads retry: the library takes a failed read for a missing key, and then skips a device or
     // refuses the whole message.
-    const latest = latestKeys((type, ids) =>
-      aloud(() => run(access.read(vault.keys(numberId, type, ids)))),
-    )
+    const read = <A, E>(work: Effect.Effect<A, E>): Promise<A> =>
+      aloud(() => run(access.read(work)))
+    const latest = latestKeys((type, ids) => read(vault.keys(numberId, type, ids)))
     /** Serialises the credentials when it runs: a delayed write may follow a later one. */
     const write = (
       withCredentials: boolean,
@@ -210,8 +208,19 @@ export const openDevice = (
         }),
       },
       saveCredentials: () => write(true, []),
-      isReceived: (incoming) => aloud(() => run(access.read(vault.isReceived(numberId, incoming)))),
-      takeReceived: () => run(access.takeReceived),
+      inbox: {
+        needsNoCopy: (message) => read(vault.needsNoCopy(numberId, message)),
+        receive: (incoming) =>
+          aloud(() => {
+            let isKept = false
+            const once = Effect.map(vault.receive(numberId, null, [], [incoming]), (outcomes) => {
+              isKept = outcomes.some(({ became }) => became !== "dropped")
+            })
+            return run(access.commit(once)).then(() => isKept)
+          }),
+        takeTurn: () => run(access.takeReceived),
+        isOn: () => read(vault.hasConversations(numberId)),
+      },
       letGo: access.letGo,
     }
   })

@@ -1,10 +1,14 @@
 /** What a message says that a person wrote: a stanza and its opened content become the core's record. Pure. */
+import { dayMillis } from "@messaging-service/core"
 import type {
-  Incoming,
+  Addressed,
+  IncomingChange,
+  IncomingMessage,
   Person,
   ReceivedContent,
   ReceivedFile,
   ReceivedKind,
+  UnreadableMessage,
 } from "@messaging-service/core"
 import {
   areJidsSameUser,
@@ -17,9 +21,10 @@ import {
   isPnUser,
   jidNormalizedUser,
   normalizeMessageContent,
+  proto,
   toNumber,
 } from "baileys"
-import type { BinaryNode, proto, WAMessageKey } from "baileys"
+import type { BinaryNode, WAMessageKey } from "baileys"
 import { toFileSource } from "./files.ts"
 import type { SealKind } from "./files.ts"
 import { toDigits } from "./recipients.ts"
@@ -29,9 +34,6 @@ export interface Own {
   readonly id?: string | undefined
   readonly lid?: string | undefined
 }
-
-/** Who wrote a message, and in which chat. */
-export type Addressed = Pick<Incoming, "fromMe" | "group" | "mode" | "person" | "remoteId">
 
 // Addresses
 
@@ -123,7 +125,7 @@ export const toAddressed = (
 
 // Content
 
-interface Described extends Pick<Incoming, "kind" | "text" | "content" | "file"> {
+interface Described extends Pick<IncomingMessage, "kind" | "text" | "content" | "file"> {
   /** The message's part that leads to the file. */
   readonly sealed?: { readonly kind: SealKind; readonly part: FilePart }
 }
@@ -288,7 +290,7 @@ const describe = (message: proto.IMessage): Described | null => {
   return isKeyAlone ? null : described("unsupported", "", { type: type ?? "unknown" })
 }
 
-const quoteIn = (message: proto.IMessage): Incoming["quote"] => {
+const quoteIn = (message: proto.IMessage): IncomingMessage["quote"] => {
   const info = Object.values(getContent(message)).flatMap((part: unknown) => {
     const found = (part as { contextInfo?: proto.IContextInfo | null } | null)?.contextInfo
     return found ? [found] : []
@@ -298,6 +300,131 @@ const quoteIn = (message: proto.IMessage): Incoming["quote"] => {
   return { remoteId: stanzaId || null, text: (quoted && describe(quoted)?.text) ?? "" }
 }
 
+/** WhatsApp's time of a stanza. */
+const toSentAt = ({ attrs }: BinaryNode): number => (Number(attrs["t"]) || 0) * 1000
+
+// What did not open
+
+/** What the library hands to the encryption library. */
+const sealTypes: ReadonlyArray<string | undefined> = ["pkmsg", "msg", "skmsg"]
+
+/** Whether the library finds nothing in it to open. */
+export const isWithoutContent = ({ content }: BinaryNode): boolean =>
+  !Array.isArray(content) ||
+  !content.some(
+    (part) =>
+      part.content instanceof Uint8Array &&
+      (part.tag === "plaintext" || (part.tag === "enc" && sealTypes.includes(part.attrs["type"]))),
+  )
+
+/** Whether it says, before it is opened, that it is about another message: then it is none to wait for. */
+export const isAboutAnother = ({ attrs, content }: BinaryNode): boolean =>
+  (attrs["edit"] ?? "0") !== "0" ||
+  attrs["type"] === "reaction" ||
+  (Array.isArray(content) &&
+    content.some(({ attrs: { polltype }, tag }) => tag === "meta" && polltype === "vote"))
+
+/** Null unless a person wrote it to this number. */
+export const toUnreadable = (stanza: BinaryNode, own: Own): UnreadableMessage | null => {
+  const addressed = toAddressed(stanza, own)
+  return addressed && { _tag: "Unreadable", ...addressed, sentAt: toSentAt(stanza) }
+}
+
+// Changes of other messages
+
+/** The author's time, unless its clock is a day ahead: nothing later would count. */
+const toTime = (told: Parameters<typeof toNumber>[0], stanza: BinaryNode): number => {
+  const sentAt = toSentAt(stanza)
+  const at = toNumber(told)
+  return at > 0 && at <= sentAt + dayMillis ? at : sentAt
+}
+
+/** Whether the number wrote the message that another person's key names; null when the key does not tell. */
+const isOwnTarget = (
+  { fromMe, participant }: proto.IMessageKey,
+  place: Addressed,
+  own: Own,
+): boolean | null => {
+  if (place.fromMe) return fromMe === true
+  if (fromMe === true) return false
+  // Of two people it is the other one's.
+  if (place.group === null) return true
+  return participant ? isOwn(own, participant) : null
+}
+
+const {
+  ProtocolMessage: { Type: protocolTypes },
+} = proto.Message
+
+type Changed = Pick<IncomingChange, "at" | "change" | "target">
+
+const describeChange = (
+  stanza: BinaryNode,
+  { protocolMessage: protocol, reactionMessage: reaction }: proto.IMessage,
+  place: Addressed,
+  own: Own,
+): Changed | null => {
+  const key = (reaction ?? protocol)?.key
+  if (!key?.id) return null
+  const of = (fromMe: boolean | null) => ({ remoteId: key.id ?? "", fromMe })
+  if (reaction) {
+    return {
+      target: of(isOwnTarget(key, place, own)),
+      change: { type: "reaction", emoji: reaction.text || null },
+      at: toTime(reaction.senderTimestampMs, stanza),
+    }
+  }
+  const at = toTime(protocol?.timestampMs, stanza)
+  if (protocol?.type === protocolTypes.MESSAGE_EDIT) {
+    const text = protocol.editedMessage && describe(protocol.editedMessage)?.text
+    // Nobody edits what another person wrote.
+    return typeof text === "string"
+      ? { target: of(place.fromMe), change: { type: "edit", text }, at }
+      : null
+  }
+  if (protocol?.type !== protocolTypes.REVOKE) return null
+  const fromMe = place.group === null ? place.fromMe : isOwnTarget(key, place, own)
+  return { target: of(fromMe), change: { type: "revocation" }, at }
+}
+
+const isOfStatus = ({ groupStatusMessage, groupStatusMessageV2 }: proto.IMessage): boolean =>
+  Boolean(groupStatusMessage ?? groupStatusMessageV2)
+
+const toChange = (
+  stanza: BinaryNode,
+  message: proto.IMessage,
+  place: Addressed,
+  own: Own,
+): IncomingChange | null => {
+  if (isOfStatus(message)) return null
+  const changed = describeChange(stanza, getContent(message), place, own)
+  const { remoteId: changeId, ...there } = place
+  return changed && { _tag: "Change", ...there, changeId, ...changed, isVerified: false }
+}
+
+/** The other member's message that a change revokes in a group, which an administrator may do; else null. */
+export const toRevokedOfOther = (
+  { change, group, mode, person, target }: IncomingChange,
+  opened: proto.IMessage,
+  own: Own,
+): Addressed | null => {
+  const { message } = opened.deviceSentMessage ?? { message: opened }
+  const { participant } = getContent(message ?? {}).protocolMessage?.key ?? {}
+  if (change.type !== "revocation" || group === null || !participant) return null
+  const fromMe = isOwn(own, participant)
+  const author = fromMe ? null : toPerson([participant], undefined, undefined)
+  if (fromMe ? person === null : author === null) return null
+  const isItsAuthor =
+    author !== null &&
+    person !== null &&
+    ((author.phone !== null && author.phone === person.phone) ||
+      (author.lid !== null && author.lid === person.lid))
+  return isItsAuthor ? null : { mode, fromMe, group, person: author, remoteId: target.remoteId }
+}
+
+// Opened content
+
+/** The record of a stanza's opened content; null for what is neither a message nor about one. */
 /** Who wrote the message, without the device. */
 const addressIn = ({ attrs }: BinaryNode): string | null =>
   jidNormalizedUser(attrs["participant"] ?? attrs["from"]) || null
@@ -319,21 +446,65 @@ export const toIncoming = (
   stanza: BinaryNode,
   opened: proto.IMessage,
   own: Own,
-): Incoming | null => {
+): IncomingMessage | IncomingChange | null => {
   const sent = opened.deviceSentMessage
   const message = sent?.message ?? opened
   const addressed = toAddressed(stanza, own, sent?.destinationJid ?? undefined)
-  const content = addressed && describe(message)
-  if (!addressed || !content) return null
+  if (!addressed) return null
+  const content = describe(message)
+  if (!content) return toChange(stanza, message, addressed, own)
   const { sealed, ...shown } = content
   const key = toKey(stanza, addressed, sent?.destinationJid)
   const fileSource = sealed ? toFileSource(sealed.kind, sealed.part, key) : null
   return {
+    _tag: "Message",
     ...addressed,
     address: addressed.fromMe ? null : addressIn(stanza),
     ...shown,
     ...(fileSource === null ? {} : { fileSource }),
     quote: quoteIn(message),
-    sentAt: (Number(stanza.attrs["t"]) || 0) * 1000,
+    sentAt: toSentAt(stanza),
   }
+}
+
+/** The stanza of a message that the phone names by its key. */
+const toNamed = (
+  { key, messageTimestamp, participant, pushName }: proto.IWebMessageInfo,
+  { id: ownId = "" }: Own,
+): BinaryNode => {
+  const { fromMe, id, participant: author, remoteJid } = key ?? {}
+  const chat = remoteJid ?? ""
+  const isOwners = fromMe === true
+  const by = isJidGroup(chat) ? (isOwners ? ownId : (author ?? participant)) : undefined
+  return {
+    tag: "message",
+    attrs: {
+      id: id ?? "",
+      t: String(toNumber(messageTimestamp)),
+      ...(isOwners && !isJidGroup(chat) ? { from: ownId, recipient: chat } : { from: chat }),
+      ...(by ? { participant: by } : {}),
+      ...(pushName && !isOwners ? { notify: pushName } : {}),
+    },
+  }
+}
+
+/**
+ * What the own phone gives of messages that this device asked for. `awaited` has the stanzas of some, by id:
+ * they may name more addresses.
+ */
+export const toCopies = (
+  { attrs }: BinaryNode,
+  opened: proto.IMessage,
+  own: Own,
+  awaited: ReadonlyMap<string, BinaryNode>,
+): ReadonlyArray<IncomingMessage | IncomingChange> => {
+  if (attrs["category"] !== "peer" || !isOwn(own, attrs["from"] ?? "")) return []
+  const { protocolMessage: protocol } = opened.deviceSentMessage?.message ?? opened
+  const results = protocol?.peerDataOperationRequestResponseMessage?.peerDataOperationResult ?? []
+  return results.flatMap(({ placeholderMessageResendResponse: response }) => {
+    if (!response?.webMessageInfoBytes) return []
+    const info = proto.WebMessageInfo.decode(response.webMessageInfoBytes)
+    const stanza = awaited.get(info.key?.id ?? "") ?? toNamed(info, own)
+    return (info.message && toIncoming(stanza, info.message, own)) ?? []
+  })
 }

@@ -5,18 +5,25 @@
  * Messages are handled one after the other in the order of their arrival, so that commits keep it.
  */
 import { setImmediate } from "node:timers/promises"
-import type { Incoming } from "@messaging-service/core"
+import type { Addressed, Incoming } from "@messaging-service/core"
 import { encodeWAMessage, proto, unpadRandomMax16 } from "baileys"
 import type {
-  AuthenticationCreds,
   BinaryNode,
   SignalDataSet,
   SignalKeyStoreWithTransaction,
   SignalRepositoryWithLIDStore,
   UserFacingSocketConfig,
 } from "baileys"
-import { isNeverStored, toAddressed, toIncoming } from "./incoming.ts"
-import type { Addressed, Own } from "./incoming.ts"
+import {
+  isAboutAnother,
+  isNeverStored,
+  isWithoutContent,
+  toCopies,
+  toIncoming,
+  toRevokedOfOther,
+  toUnreadable,
+} from "./incoming.ts"
+import type { Own } from "./incoming.ts"
 
 type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]>
 
@@ -24,8 +31,10 @@ type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]
 
 const keyType = "received-message"
 
-const asKey = (incoming: Incoming): SignalDataSet =>
-  ({ [keyType]: { [incoming.remoteId]: incoming } }) as SignalDataSet
+const asKeys = ({ attrs }: BinaryNode, received: ReadonlyArray<Incoming>): SignalDataSet => {
+  const entries = received.map((incoming, index) => [`${attrs["id"]} ${index}`, incoming])
+  return { [keyType]: Object.fromEntries(entries) } as SignalDataSet
+}
 
 /** What a transaction of the library stores: keys, and messages that they opened. */
 export const splitReceived = (
@@ -37,57 +46,148 @@ export const splitReceived = (
   return { keys, received: Object.values(received) }
 }
 
-/** Whether a message is stored. */
-export type IsReceived = (incoming: Addressed) => Promise<boolean>
+// What did not open
 
-/** Null also for what does not decode: the library finds that out by itself, and asks for a copy. */
-const incomingIn = (stanza: BinaryNode, plain: Uint8Array, own: Own): Incoming | null => {
-  let message: proto.Message
-  try {
-    message = proto.Message.decode(unpadRandomMax16(plain))
-  } catch {
-    return null
-  }
-  return toIncoming(stanza, message, own)
+/** Where messages are stored. Nothing of it settles while the store is away, or once the number has moved. */
+export interface Inbox {
+  /** Whether nobody need be asked for a copy. */
+  readonly needsNoCopy: (message: Addressed) => Promise<boolean>
+  /** Commits what came without keys; whether it is kept. */
+  readonly receive: (incoming: Incoming) => Promise<boolean>
+  /** Waits for the turn of a message that came. */
+  readonly takeTurn: () => Promise<void>
+  /** Whether the number's workspace has conversations. */
+  readonly isOn: () => Promise<boolean>
+}
+
+/** Of a number that is not linked yet. */
+export const noInbox: Inbox = {
+  needsNoCopy: () => Promise.resolve(false),
+  receive: () => Promise.resolve(false),
+  takeTurn: () => Promise.resolve(),
+  isOn: () => Promise.resolve(false),
+}
+
+/** What the phone, or the number's owner, is waited for: at most so many keep their addresses. */
+const maxAwaited = 1000
+
+export interface ReceivingOptions {
+  readonly inbox: Inbox
+  /** The addresses of the number. */
+  readonly own: () => Own
+  readonly isAdministrator: (group: string, addresses: ReadonlyArray<string>) => Promise<boolean>
+}
+
+/** One connection's messages, between the library's two sides: its events and its encryption. */
+export interface Receiving extends ReceivingOptions {
+  readonly stanzas: WeakMap<Uint8Array, BinaryNode>
+  /** Those that did not open, and of which that is stored, if anything is to be. */
+  readonly unread: WeakSet<BinaryNode>
+  /** The latest messages whose copy was asked for, by id. */
+  readonly awaited: Map<string, BinaryNode>
+}
+
+export const makeReceiving = (options: ReceivingOptions): Receiving => ({
+  ...options,
+  stanzas: new WeakMap(),
+  unread: new WeakSet(),
+  awaited: new Map(),
+})
+
+const awaitCopy = ({ awaited }: Receiving, stanza: BinaryNode): void => {
+  const { id = "" } = stanza.attrs
+  const [oldest] = awaited.keys()
+  if (awaited.size >= maxAwaited && oldest !== undefined) awaited.delete(oldest)
+  awaited.set(id, stanza)
+}
+
+/** Throws when it does not decode: then it counts as not opened. */
+const decoded = (plain: Uint8Array): proto.Message => proto.Message.decode(unpadRandomMax16(plain))
+
+/** An administrator of a group revokes what others wrote. */
+const verified = async (
+  { inbox, isAdministrator, own }: Receiving,
+  stanza: BinaryNode,
+  opened: proto.Message,
+  incoming: Incoming,
+): Promise<Incoming> => {
+  if (incoming._tag !== "Change" || incoming.group === null) return incoming
+  const revoked = toRevokedOfOther(incoming, opened, own())
+  // Of what is not stored nobody need know.
+  if (revoked === null || !(await inbox.needsNoCopy(revoked))) return incoming
+  const { participant, participant_lid, participant_pn } = stanza.attrs
+  const addresses = [participant, participant_pn, participant_lid].filter(
+    (address) => address !== undefined,
+  )
+  const isVerified = await isAdministrator(incoming.group.remoteId, addresses)
+  return { ...incoming, isVerified }
+}
+
+const toReceived = async (
+  receiving: Receiving,
+  stanza: BinaryNode,
+  plain: Uint8Array,
+): Promise<ReadonlyArray<Incoming>> => {
+  const { awaited, own } = receiving
+  const opened = decoded(plain)
+  const incoming = toIncoming(stanza, opened, own())
+  return incoming === null
+    ? toCopies(stanza, opened, own(), awaited)
+    : [await verified(receiving, stanza, opened, incoming)]
 }
 
 /**
- * Stores messages together with the keys that opened them. What does not open because it is stored
- * already, and what is never stored, counts as empty: its receipt leaves, and its sender is not asked again.
+ * What the library is to make of a stanza that did not open. What is stored already, and what is never stored,
+ * counts as empty: its receipt leaves, and its sender is not asked again. Anything else waits, in a commit, for
+ * the copy that the library then asks for.
+ */
+const unopened = async (
+  receiving: Receiving,
+  stanza: BinaryNode,
+  cause: unknown,
+): Promise<Uint8Array> => {
+  const { inbox, own, unread } = receiving
+  if (isNeverStored(stanza)) return encodeWAMessage({})
+  const unreadable = toUnreadable(stanza, own())
+  if (unreadable === null) throw cause
+  if (await inbox.needsNoCopy(unreadable)) return encodeWAMessage({})
+  const isKept = isAboutAnother(stanza) ? await inbox.isOn() : await inbox.receive(unreadable)
+  if (!isKept) throw cause
+  unread.add(stanza)
+  awaitCopy(receiving, stanza)
+  // By its own error the library may refuse the stanza and ask nobody.
+  throw new Error("the message did not open", { cause })
+}
+
+/**
+ * Stores messages together with the keys that opened them.
  *
  * Every transaction begins here, so that commits stay outside of libsignal's turns: a commit may never end.
  */
 export const committing =
-  (stanzas: WeakMap<Uint8Array, BinaryNode>, isReceived: IsReceived) =>
+  (receiving: Receiving) =>
   (make: MakeRepository): MakeRepository =>
   (auth, ...rest) => {
     const repository = make(auth, ...rest)
-    // The library passes its own keys, and all credentials.
+    // The library passes its own keys.
     const keys = auth.keys as SignalKeyStoreWithTransaction
-    const own = (): Own => (auth.creds as Partial<AuthenticationCreds>).me ?? {}
-
-    const isNothingNew = async (stanza: BinaryNode): Promise<boolean> => {
-      if (isNeverStored(stanza)) return true
-      const addressed = toAddressed(stanza, own())
-      return addressed !== null && (await isReceived(addressed))
-    }
 
     const decrypt = async (
       ciphertext: Uint8Array,
       lock: string,
       open: () => Promise<Uint8Array>,
     ): Promise<Uint8Array> => {
-      const stanza = stanzas.get(ciphertext)
+      const stanza = receiving.stanzas.get(ciphertext)
+      if (stanza === undefined) return keys.transaction(open, lock)
       try {
         return await keys.transaction(async () => {
           const plain = await open()
-          const incoming = stanza === undefined ? null : incomingIn(stanza, plain, own())
-          if (incoming !== null) await keys.set(asKey(incoming))
+          const received = await toReceived(receiving, stanza, plain)
+          if (received.length > 0) await keys.set(asKeys(stanza, received))
           return plain
         }, lock)
       } catch (error) {
-        if (stanza === undefined || !(await isNothingNew(stanza))) throw error
-        return encodeWAMessage({})
+        return unopened(receiving, stanza, error)
       }
     }
 
@@ -107,30 +207,74 @@ export const committing =
     })
   }
 
+/** Without it the library handles the stanza at once, and says when it is done. */
+const asLive = (stanza: BinaryNode): BinaryNode => {
+  const { offline, ...attrs } = stanza.attrs
+  return offline === undefined ? stanza : { ...stanza, attrs }
+}
+
+type Hear = (stanza: BinaryNode) => Promise<void>
+
+interface Reading {
+  readonly takeTurn: Inbox["takeTurn"]
+  readonly isOpen: () => boolean
+  readonly pause: () => void
+  readonly resume: () => void
+  readonly acknowledge: Hear
+}
+
+/** The library reads it as a message that says nothing. */
+const asEmpty = (stanza: BinaryNode): BinaryNode => ({
+  ...stanza,
+  content: [{ tag: "plaintext", attrs: {}, content: new Uint8Array() }],
+})
+
+/** Commits that a message without content waits for it; whether the library is to hear of it. */
+const isAwaited = async (receiving: Receiving, stanza: BinaryNode): Promise<boolean> => {
+  const { inbox, own } = receiving
+  const unreadable = toUnreadable(stanza, own())
+  if (unreadable === null) return true
+  if (await inbox.needsNoCopy(unreadable)) return false
+  awaitCopy(receiving, stanza)
+  if (!isAboutAnother(stanza)) await inbox.receive(unreadable)
+  return true
+}
+
+/**
+ * Hands a stanza to the library. One that did not open is not answered by an error, once that is stored:
+ * WhatsApp may keep everything back that comes after it. The library reads the tag when it answers.
+ */
+const handOver = async (
+  receiving: Receiving,
+  stanza: BinaryNode,
+  hear: Hear,
+  { acknowledge, isOpen }: Reading,
+): Promise<void> => {
+  if (isWithoutContent(stanza)) {
+    return hear((await isAwaited(receiving, stanza)) ? asLive(stanza) : asEmpty(asLive(stanza)))
+  }
+  let isAnswered = true
+  await hear({
+    ...asLive(stanza),
+    get tag(): string {
+      if (!receiving.unread.delete(stanza)) return stanza.tag
+      isAnswered = false
+      throw new Error("a message that waits for its copy is not refused")
+    },
+  })
+  if (!isAnswered && isOpen()) await acknowledge(stanza)
+}
+
 // Arrivals
 
 /** What came and is not handled; above either bound the connection is read no further. */
 const maxWaiting = 1000
 const maxWaitingBytes = 8 * 1024 * 1024
 
-interface Reading {
-  /** Waits for a message's turn. */
-  readonly takeTurn: () => Promise<void>
-  readonly isOpen: () => boolean
-  readonly pause: () => void
-  readonly resume: () => void
-}
-
 const ciphertextsIn = ({ content }: BinaryNode): ReadonlyArray<Uint8Array> =>
   Array.isArray(content)
     ? content.flatMap((child) => (child.content instanceof Uint8Array ? [child.content] : []))
     : []
-
-/** Without it the library handles the stanza at once, and says when it is done. */
-const asLive = (stanza: BinaryNode): BinaryNode => {
-  const { offline, ...attrs } = stanza.attrs
-  return offline === undefined ? stanza : { ...stanza, attrs }
-}
 
 /** Runs work in the order of the calls. */
 export const makeTurns = () => {
@@ -143,8 +287,7 @@ export const makeTurns = () => {
 }
 
 /** Hands messages to the library in the order of their arrival, each once the one before is handled. */
-export const makeArrivals = ({ isOpen, pause, resume, takeTurn }: Reading) => {
-  const stanzas = new WeakMap<Uint8Array, BinaryNode>()
+export const makeArrivals = (receiving: Receiving, reading: Reading) => {
   const inTurn = makeTurns()
   let waiting = 0
   let bytes = 0
@@ -156,24 +299,21 @@ export const makeArrivals = ({ isOpen, pause, resume, takeTurn }: Reading) => {
     const isFull = waiting >= maxWaiting || bytes >= maxWaitingBytes
     if (isFull === isPaused) return
     isPaused = isFull
-    if (isFull) pause()
-    else resume()
+    if (isFull) reading.pause()
+    else reading.resume()
   }
 
-  const arrived = async (
-    stanza: BinaryNode,
-    hear: (stanza: BinaryNode) => Promise<void>,
-  ): Promise<void> => {
+  return async (stanza: BinaryNode, hear: Hear): Promise<void> => {
     const ciphertexts = ciphertextsIn(stanza)
     const size = ciphertexts.reduce((sum, { length }) => sum + length, 0)
-    for (const ciphertext of ciphertexts) stanzas.set(ciphertext, stanza)
+    for (const ciphertext of ciphertexts) receiving.stanzas.set(ciphertext, stanza)
     count(1, size)
     try {
       await inTurn(async () => {
-        await takeTurn()
+        await reading.takeTurn()
         // What a lost connection left comes again.
-        if (!isOpen()) return
-        await hear(asLive(stanza))
+        if (!reading.isOpen()) return
+        await handOver(receiving, stanza, hear, reading)
         // Many that wait must not keep the process from everything else.
         await setImmediate()
       })
@@ -181,6 +321,4 @@ export const makeArrivals = ({ isOpen, pause, resume, takeTurn }: Reading) => {
       count(-1, size)
     }
   }
-
-  return { stanzas, arrived }
 }

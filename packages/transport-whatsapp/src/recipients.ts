@@ -1,6 +1,6 @@
 /** Finds the WhatsApp addresses of phones and groups, and asks which phones are registered. */
 import type { Phone } from "@messaging-service/core"
-import { getBinaryNodeChild, getBinaryNodeChildren, S_WHATSAPP_NET } from "baileys"
+import { areJidsSameUser, getBinaryNodeChild, getBinaryNodeChildren, S_WHATSAPP_NET } from "baileys"
 import type { BinaryNode, WASocket } from "baileys"
 
 /** The digits of `4915112345678:3@s.whatsapp.net`, a device of `4915112345678`. */
@@ -205,5 +205,52 @@ export const makeGroups = (socket: Pick<WASocket, "query">): Groups => {
     forget: () => {
       known = null
     },
+  }
+}
+
+export interface Administrators {
+  /** Whether one of the addresses is an administrator's. False also when WhatsApp does not answer. */
+  has(group: string, addresses: ReadonlyArray<string>, now: number): Promise<boolean>
+  forget(group: string): void
+}
+
+/** How long the question may take, in real time: what comes later waits for it. */
+const administratorsMillis = 5000
+
+/** Groups whose administrators are cached. */
+const maxAdministered = 100
+
+export const makeAdministrators = (socket: Pick<WASocket, "query">): Administrators => {
+  const known = new Map<string, { readonly at: number; readonly jids: ReadonlyArray<string> }>()
+
+  const request = async (group: string): Promise<ReadonlyArray<string> | null> => {
+    const query = {
+      tag: "iq",
+      attrs: { to: group, xmlns: "w:g2", type: "get" },
+      content: [{ tag: "query", attrs: { request: "interactive" } }],
+    }
+    const answer = await socket.query(query, administratorsMillis).catch(() => undefined)
+    const found = answer === undefined ? undefined : getBinaryNodeChild(answer, "group")
+    if (found === undefined) return null
+    return getBinaryNodeChildren(found, "participant").flatMap(({ attrs }) => {
+      const { jid, lid, phone_number: phone, type } = attrs
+      const isOne = type === "admin" || type === "superadmin"
+      return isOne ? [jid, lid, phone].filter((address) => address !== undefined) : []
+    })
+  }
+
+  return {
+    has: async (group, addresses, now) => {
+      const cached = known.get(group)
+      const isFresh = cached !== undefined && now - cached.at < heldMillis
+      const jids = isFresh ? cached.jids : await request(group)
+      if (jids === null) return false
+      if (!isFresh) {
+        if (known.size >= maxAdministered) known.clear()
+        known.set(group, { at: now, jids })
+      }
+      return addresses.some((address) => jids.some((jid) => areJidsSameUser(jid, address)))
+    },
+    forget: (group) => void known.delete(group),
   }
 }

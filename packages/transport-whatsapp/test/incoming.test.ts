@@ -2,7 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Person } from "@messaging-service/core"
 import { proto } from "baileys"
-import { isNeverStored, toAddressed, toIncoming } from "../src/incoming.ts"
+import {
+  isAboutAnother,
+  isNeverStored,
+  isWithoutContent,
+  toAddressed,
+  toCopies,
+  toIncoming,
+  toRevokedOfOther,
+  toUnreadable,
+} from "../src/incoming.ts"
 
 const own = { id: "4915550000001:7@s.whatsapp.net", lid: "901:7@lid" }
 
@@ -117,6 +126,11 @@ const opened = (message: proto.IMessage): proto.IMessage =>
 const incoming = (message: proto.IMessage) =>
   toIncoming(stanza({ from: phoneJid }), opened(message), own)
 
+const quoteIn = (message: proto.IMessage) => {
+  const found = incoming(message)
+  return found?._tag === "Message" ? found.quote : undefined
+}
+
 const sha256 = Buffer.alloc(32, 1)
 const pointer = { mimetype: "a/b", fileLength: 7, fileSha256: sha256 }
 const file = {
@@ -225,15 +239,20 @@ describe("what was written", () => {
         file: null,
         quote: null,
         sentAt: 1_700_000_000_000,
+        _tag: "Message",
         ...more,
       })
     },
   )
 
   it.each([
-    { protocolMessage: { type: proto.Message.ProtocolMessage.Type.REVOKE } },
-    { editedMessage: { message: { protocolMessage: { type: 14 } } } },
+    { protocolMessage: { key: { id: "3EB0" } } },
+    { protocolMessage: { type: 0 } },
+    { protocolMessage: { type: 3, key: { id: "3EB0" } } },
+    { editedMessage: { message: { protocolMessage: { type: 14, key: { id: "3EB0" } } } } },
     { reactionMessage: { text: "👍" } },
+    { encReactionMessage: { targetMessageKey: { id: "3EB0" } } },
+    { groupStatusMessageV2: { message: { reactionMessage: { key: { id: "3EB0" }, text: "👍" } } } },
     { pollUpdateMessage: {} },
     { secretEncryptedMessage: {} },
     { senderKeyDistributionMessage: { groupId: group } },
@@ -248,13 +267,6 @@ describe("what was written", () => {
     }
     const echo = toIncoming(stanza({ from: "901@lid" }), opened(message), own)
     assert.deepInclude(echo, { fromMe: true, text: "Hi", person: person({ phone }) })
-    const revoked = { ...message.deviceSentMessage, message: { protocolMessage: { type: 0 } } }
-    const none = toIncoming(
-      stanza({ from: "901@lid" }),
-      opened({ deviceSentMessage: revoked }),
-      own,
-    )
-    assert.isNull(none)
   })
 
   it.each([
@@ -268,11 +280,219 @@ describe("what was written", () => {
       { imageMessage: { ...pointer, contextInfo } },
     ]
     for (const answer of answers) {
-      assert.deepStrictEqual(incoming(answer)?.quote, { remoteId: "3EB0", text })
+      assert.deepStrictEqual(quoteIn(answer), { remoteId: "3EB0", text })
     }
     const mention = {
       extendedTextMessage: { text: "@1", contextInfo: { mentionedJid: [phoneJid] } },
     }
-    assert.isNull(incoming(mention)?.quote)
+    assert.isNull(quoteIn(mention))
+  })
+})
+
+const types = proto.Message.ProtocolMessage.Type
+const at = 1_700_000_000_500
+
+describe("what is done to a message", () => {
+  const key = { id: "3EB0", remoteJid: "4915550000001@s.whatsapp.net", fromMe: true }
+  const edit = { key, type: types.MESSAGE_EDIT, timestampMs: at }
+  const text = { conversation: "Hi" }
+  const caption = { imageMessage: { ...pointer, caption: "Hi" } }
+
+  it.each([
+    ["edit", { protocolMessage: { ...edit, editedMessage: text } }, { text: "Hi" }],
+    ["edit", { protocolMessage: { ...edit, editedMessage: caption } }, { text: "Hi" }],
+    [
+      "edit",
+      { editedMessage: { message: { protocolMessage: { ...edit, editedMessage: text } } } },
+      { text: "Hi" },
+    ],
+    ["revocation", { protocolMessage: { key, type: types.REVOKE, timestampMs: at } }, {}],
+    ["reaction", { reactionMessage: { key, text: "👍", senderTimestampMs: at } }, { emoji: "👍" }],
+    ["reaction", { reactionMessage: { key, text: "", senderTimestampMs: at } }, { emoji: null }],
+  ] as ReadonlyArray<readonly [string, proto.IMessage, object]>)(
+    "%s (%#)",
+    (type, message, more) => {
+      assert.deepStrictEqual<unknown>(incoming(message), {
+        _tag: "Change",
+        changeId: "3A01",
+        mode: "live",
+        fromMe: false,
+        group: null,
+        person: person({ phone }),
+        target: { remoteId: "3EB0", fromMe: false },
+        change: { type, ...more },
+        at,
+        isVerified: false,
+      })
+    },
+  )
+
+  it.each([
+    ["WhatsApp's without one", null, 1_700_000_000_000],
+    ["the author's", 1_600_000_000_000, 1_600_000_000_000],
+    ["WhatsApp's for a clock that is a day ahead", 1_700_086_400_001, 1_700_000_000_000],
+    ["WhatsApp's for what is no time", Number.MAX_SAFE_INTEGER + 1, 1_700_000_000_000],
+  ] as const)("at a time: %s", (_, senderTimestampMs, expected) => {
+    const found = incoming({ reactionMessage: { key, text: "👍", senderTimestampMs } })
+    assert.deepInclude(found, { at: expected })
+  })
+
+  const change = (
+    attrs: Readonly<Record<string, string>>,
+    named: proto.IMessageKey,
+    sent?: proto.Message.IDeviceSentMessage,
+  ) => {
+    const reactionMessage = { key: { id: "3EB0", ...named }, text: "👍" }
+    const message = sent ? { deviceSentMessage: { ...sent, message: { reactionMessage } } } : null
+    const found = toIncoming(stanza(attrs), opened(message ?? { reactionMessage }), own)
+    return found?._tag === "Change" ? found.target.fromMe : undefined
+  }
+  const inGroup = { from: group, participant: "902@lid" }
+
+  it.each([
+    ["another person's own", { from: phoneJid }, { fromMe: true }, false],
+    ["the number's, from another person", { from: phoneJid }, { fromMe: false }, true],
+    ["a member's own", inGroup, { fromMe: true, participant: "902@lid" }, false],
+    ["another member's", inGroup, { participant: "903@lid" }, false],
+    ["the number's in a group, by its LID", inGroup, { participant: "901@lid" }, true],
+    ["the number's in a group, by phone", inGroup, { participant: own.id }, true],
+    ["a member's that is not named", inGroup, {}, null],
+  ] as ReadonlyArray<readonly [string, Record<string, string>, proto.IMessageKey, boolean | null]>)(
+    "to a message: %s",
+    (_, attrs, named, expected) => {
+      assert.strictEqual(change(attrs, named), expected)
+    },
+  )
+
+  it("by the owner, whose key is as the number sees it", () => {
+    const sent = { destinationJid: phoneJid }
+    assert.isTrue(change({ from: "901@lid" }, { fromMe: true }, sent))
+    assert.isFalse(change({ from: "901@lid" }, { fromMe: false }, sent))
+  })
+
+  it("in a group by another than its author", () => {
+    const revoked = (participant: string | null, by = "902@lid", fromMe = false) => {
+      const message = opened({
+        protocolMessage: { type: types.REVOKE, key: { id: "3EB0", fromMe, participant } },
+      })
+      const attrs = { from: group, participant: by, participant_pn: phoneJid }
+      const found = toIncoming(stanza(attrs), message, own)
+      return found?._tag === "Change" ? toRevokedOfOther(found, message, own) : undefined
+    }
+    const place = { mode: "live", group: named, remoteId: "3EB0" } as const
+    const other = { ...place, fromMe: false, person: person({ lid: "903" }) }
+    assert.deepStrictEqual(revoked("903:2@lid"), other)
+    assert.deepStrictEqual(revoked("903@lid", "901@lid"), other)
+    assert.deepStrictEqual(revoked("901@lid"), { ...place, fromMe: true, person: null })
+    for (const author of ["902@lid", phoneJid, null]) assert.isNull(revoked(author))
+    assert.isNull(revoked("901@lid", "901@lid"))
+  })
+})
+
+describe("what is not there to open", () => {
+  const enc = (type: string) => ({ tag: "enc", attrs: { type }, content: new Uint8Array(1) })
+  const unavailable = { tag: "unavailable", attrs: {} }
+
+  it.each([
+    [true, [unavailable]],
+    [true, undefined],
+    [true, [enc("msmsg")]],
+    [false, [enc("pkmsg"), enc("skmsg")]],
+    [false, [{ tag: "plaintext", attrs: {}, content: new Uint8Array(1) }]],
+  ])("%s (%#)", (expected, content) => {
+    const one = { ...stanza({ from: phoneJid }), ...(content && { content }) }
+    assert.strictEqual(isWithoutContent(one), expected)
+  })
+
+  it.each([
+    [{ edit: "1" }, true],
+    [{ edit: "7" }, true],
+    [{ type: "reaction" }, true],
+    [{ edit: "0", type: "text" }, false],
+    [{}, false],
+  ] as ReadonlyArray<readonly [Record<string, string>, boolean]>)(
+    "may be known to be about another message (%#)",
+    (attrs, expected) => {
+      assert.strictEqual(isAboutAnother(stanza({ from: phoneJid, ...attrs })), expected)
+    },
+  )
+
+  it("may be a vote", () => {
+    const meta = (polltype: string) => ({ tag: "meta", attrs: { polltype } })
+    const ofPoll = (polltype: string) => ({
+      ...stanza({ from: phoneJid }),
+      content: [meta(polltype)],
+    })
+    assert.isTrue(isAboutAnother(ofPoll("vote")))
+    assert.isFalse(isAboutAnother(ofPoll("creation")))
+  })
+
+  it("waits with its place and time", () => {
+    const unreadable = toUnreadable(stanza({ from: phoneJid }), own)
+    assert.deepInclude(unreadable, { _tag: "Unreadable", remoteId: "3A01", sentAt: 1.7e12 })
+    assert.isNull(toUnreadable(stanza({ from: phoneJid, category: "peer" }), own))
+  })
+})
+
+describe("what the own phone gives", () => {
+  const awaited = new Map([["3A02", stanza({ id: "3A02", from: "902@lid", sender_pn: phoneJid })]])
+  const given = (
+    info: proto.IWebMessageInfo,
+    attrs: Readonly<Record<string, string>> = { from: own.id, category: "peer" },
+  ) => {
+    const message = { conversation: "Hi" }
+    const whole = { message, messageTimestamp: 1_700_000_000, ...info }
+    const placeholderMessageResendResponse = {
+      webMessageInfoBytes: proto.WebMessageInfo.encode(whole).finish(),
+    }
+    const peerDataOperationRequestResponseMessage = {
+      peerDataOperationResult: [{}, { placeholderMessageResendResponse }],
+    }
+    const protocolMessage = { peerDataOperationRequestResponseMessage }
+    return toCopies(stanza(attrs), opened({ protocolMessage }), own, awaited)
+  }
+
+  it.each([
+    ["by LID", { remoteJid: "902@lid" }, { person: person({ lid: "902" }) }],
+    [
+      "as its stanza named it",
+      { remoteJid: phoneJid, id: "3A02" },
+      { person: person({ phone, lid: "902" }), remoteId: "3A02" },
+    ],
+    [
+      "of the owner",
+      { remoteJid: phoneJid, fromMe: true },
+      { fromMe: true, person: person({ phone }) },
+    ],
+    [
+      "of a member",
+      { remoteJid: group, participant: "902@lid" },
+      { group: named, person: person({ lid: "902" }) },
+    ],
+    ["of the owner in a group", { remoteJid: group, fromMe: true }, { fromMe: true, group: named }],
+  ] as ReadonlyArray<readonly [string, proto.IMessageKey, object]>)(
+    "is a message: %s",
+    (_, key, more) => {
+      const [copy, ...others] = given({ key: { id: "3A01", ...key } })
+      assert.lengthOf(others, 0)
+      assert.deepInclude<object | undefined>(copy, {
+        _tag: "Message",
+        remoteId: "3A01",
+        fromMe: false,
+        group: null,
+        person: null,
+        kind: "text",
+        text: "Hi",
+        sentAt: 1_700_000_000_000,
+        ...more,
+      })
+    },
+  )
+
+  it("is nothing from anybody else, and without a message", () => {
+    const key = { id: "3A01", remoteJid: phoneJid }
+    assert.deepStrictEqual(given({ key }, { from: phoneJid, category: "peer" }), [])
+    assert.deepStrictEqual(given({ key }, { from: own.id }), [])
+    assert.deepStrictEqual(given({ key, message: null }), [])
   })
 })

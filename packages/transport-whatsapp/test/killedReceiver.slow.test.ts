@@ -62,17 +62,29 @@ const receivesUnderKills = (address: ReceiverOptions["address"]) =>
     const expected: Array<string> = []
     const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
 
+    const ids: Array<string> = []
+    const edits: Array<string> = []
+
     const write = (from: string, chat: string, more: Partial<Writing> = {}) =>
-      Effect.suspend(() => {
+      Effect.gen(function* () {
         const text = `message ${expected.length + 1}`
         expected.push(text)
-        return server.write(from, chat, { ...more, text })
+        const id = yield* server.write(from, chat, { ...more, text })
+        ids.push(id)
+        return id
+      })
+
+    const edit = (from: string, chat: string, id: string) =>
+      Effect.gen(function* () {
+        const text = `edited ${expected.length}`
+        expected[ids.indexOf(id)] = text
+        edits.push(yield* server.write(from, chat, { edits: id, text }))
       })
 
     /** By phone and by LID, in a group, and by the owner. */
     const writeSome = Effect.gen(function* () {
       const [one, two, three] = people
-      yield* write(one, number.digits)
+      yield* edit(one, number.digits, yield* write(one, number.digits))
       yield* write(two, number.digits, { address: "lid" })
       yield* write(three, group)
       yield* write(number.digits, one)
@@ -88,9 +100,10 @@ const receivesUnderKills = (address: ReceiverOptions["address"]) =>
       return receiver
     })
 
-    /** A message that was opened but not stored opens no more: it is answered by an error. */
+    /** What was opened but not stored opens no more: its author is asked for a copy. */
+    const isRequested = (id: string) => server.requestedCopies(number.digits, id) > 0
     const refused = Effect.gen(function* () {
-      yield* server.until(() => server.refused(number.digits).length > 0)
+      yield* server.until(() => ids.some(isRequested) || edits.some(isRequested))
       return yield* Effect.die(new Error("a message was opened, and is not stored"))
     })
     const answered = Effect.raceFirst(

@@ -15,6 +15,8 @@ interface Pending {
   refused: boolean
   /** Sent on the present connection. */
   sent: boolean
+  /** Copies that it replaced and that were sent on the present connection: each has an answer of its own. */
+  unanswered: number
 }
 
 /** After a login the device gets nothing until it is active, and then until it asks; later stanzas come at once. */
@@ -105,8 +107,11 @@ const ofTag = ({ pending }: MailboxState, tag: string) =>
 
 const add = (box: MailboxState, stanza: BinaryNode) => {
   const key = toKey(box.own, stanza.tag, stanza.attrs, stanza.attrs["from"])
-  const isCopy = box.pending.get(key)?.sent === true
-  const added = { stanza, refused: false, sent: false }
+  const before = box.pending.get(key)
+  const isCopy = before?.sent === true
+  const isUnanswered = isCopy && !before.refused
+  const unanswered = before === undefined ? 0 : before.unanswered + Number(isUnanswered)
+  const added = { stanza, refused: false, sent: false, unanswered }
   box.pending.set(key, added)
   if (box.phase === "live" || (box.phase === "catching up" && isCopy)) deliver(box, added)
   else catchUp(box)
@@ -129,7 +134,8 @@ const announce = (box: MailboxState) => {
 const settle = ({ pending }: MailboxState, key: string, isRefused: boolean) => {
   const found = pending.get(key)
   if (found === undefined) return
-  if (isRefused) found.refused = true
+  if (found.unanswered > 0) found.unanswered -= 1
+  else if (isRefused) found.refused = true
   else pending.delete(key)
 }
 
@@ -154,7 +160,7 @@ export const makeMailbox = (own: Own, send: MailboxState["send"]): Mailbox => {
     add: (stanza) => add(box, stanza),
     restart: () => {
       box.phase = "silent"
-      for (const each of pending.values()) each.sent = false
+      for (const each of pending.values()) Object.assign(each, { sent: false, unanswered: 0 })
     },
     announce: () => announce(box),
     release: () => {

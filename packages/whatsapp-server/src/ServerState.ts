@@ -21,6 +21,8 @@ export interface Device {
   connection: Connection | undefined
   readonly mailbox: Mailbox
   readonly readMarks: Array<ReadMark>
+  /** Ids of messages that it could not read, once for each time that it asked for a copy. */
+  readonly requestedCopies: Array<string>
   hasHistory: boolean
   readonly sessions: Sessions
 }
@@ -94,6 +96,7 @@ export interface Group {
   readonly subject: string
   readonly addressing: "pn" | "lid"
   readonly participants: ReadonlyArray<Account>
+  readonly administrators: ReadonlySet<Account>
 }
 
 /** A message that a linked device sent, with what receipts need. */

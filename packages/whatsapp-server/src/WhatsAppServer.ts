@@ -59,6 +59,8 @@ export interface GroupOptions {
   readonly subject: string
   /** Numbers of people. The first one made the group. */
   readonly participants: ReadonlyArray<string>
+  /** Default: none. */
+  readonly administrators?: ReadonlyArray<string>
   readonly addressing?: "pn" | "lid"
 }
 
@@ -164,6 +166,8 @@ interface Observations {
   readonly refused: (number: string) => ReadonlyArray<string>
   /** How often devices of that number were sent a message with this id. */
   readonly deliveries: (number: string, id: string) => number
+  /** How often devices of that number asked the author for a copy of a message with this id. */
+  readonly requestedCopies: (number: string, id: string) => number
   /** What devices of that number have marked as read, in order. */
   readonly readMarks: (number: string) => ReadonlyArray<ReadMark>
   /** How many pre-keys the server has of each device. */
@@ -315,7 +319,7 @@ const controlPeople = (server: Opened): PeopleControls => {
         const digits = toDigits(number)
         state.accounts.set(digits, makeAccount(digits, options))
       }),
-    group: ({ addressing = "pn", participants, subject }) =>
+    group: ({ addressing = "pn", administrators = [], participants, subject }) =>
       Effect.sync(() => {
         const id = `${++state.lastGroup}@g.us`
         const group: Group = {
@@ -323,6 +327,7 @@ const controlPeople = (server: Opened): PeopleControls => {
           subject,
           addressing,
           participants: participants.map((number) => getAccount(state, number)),
+          administrators: new Set(administrators.map((number) => getAccount(state, number))),
         }
         state.groups.set(id, group)
         return id
@@ -435,6 +440,10 @@ const observe = ({ linking, state }: Opened): Observations => ({
   refused: (number) => getDevices(state, number).flatMap(({ mailbox }) => mailbox.refused()),
   deliveries: (number, id) =>
     getDevices(state, number).reduce((sum, { mailbox }) => sum + mailbox.deliveries(id), 0),
+  requestedCopies: (number, id) =>
+    getDevices(state, number)
+      .flatMap(({ requestedCopies }) => requestedCopies)
+      .filter((requested) => requested === id).length,
   readMarks: (number) => getDevices(state, number).flatMap(({ readMarks }) => readMarks),
   preKeys: (number) => getDevices(state, number).map(({ preKeys }) => preKeys.length),
   complaints: () => [...state.complaints],

@@ -151,6 +151,7 @@ const makeDevice = (
       return device.connection?.isOpen() === true
     }),
     readMarks: [],
+    requestedCopies: [],
     hasHistory: false,
     sessions: { open: 0, max: 0, logins: 0 },
   }

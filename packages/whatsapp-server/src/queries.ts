@@ -143,13 +143,14 @@ const giveUsers = ({ about, query, state }: PendingRequest) => {
   return answerTo(query, [node("usync", {}, [node("result"), node("list", {}, users)])])
 }
 
-const groupNode = ({ addressing, id, participants, subject }: Group) => {
+const groupNode = ({ addressing, administrators, id, participants, subject }: Group) => {
   const [creator] = participants
-  const members = participants.map((account) =>
-    addressing === "lid"
-      ? node("participant", { jid: account.lid, phone_number: account.pn })
-      : node("participant", { jid: account.pn, lid: account.lid }),
-  )
+  const members = participants.map((account) => {
+    const type = administrators.has(account) ? "admin" : undefined
+    return addressing === "lid"
+      ? node("participant", { jid: account.lid, phone_number: account.pn, type })
+      : node("participant", { jid: account.pn, lid: account.lid, type })
+  })
   const attrs = {
     id: id.replace("@g.us", ""),
     subject,

@@ -77,6 +77,7 @@ const takeReceipt = async (
   }
   if (type === "server-error") writings.renewFile(device, receipt)
   if (type !== "retry") return
+  device.requestedCopies.push(id ?? "")
   if (!(await writings.retry(device, receipt))) messages.passRetry(device, receipt)
 }
 

@@ -23,8 +23,11 @@ const personText = ({ lid, name, phone, user_id, username }: ReceivedMessage["fr
 const receivedColumns = [
   "id",
   ["received", "received_at"],
-  ["number", ({ number: { id } }: ReceivedMessage) => id],
-  ["chat", ({ chat: { id, name, type } }: ReceivedMessage) => (type === "group" ? name : id)],
+  ["number", ({ number: { id: numberId } }: ReceivedMessage) => numberId],
+  [
+    "chat",
+    ({ chat: { id: chatId, name, type } }: ReceivedMessage) => (type === "group" ? name : chatId),
+  ],
   ["from", ({ from, from_me }: ReceivedMessage) => (from_me ? "the owner" : personText(from))],
   "kind",
   "text",

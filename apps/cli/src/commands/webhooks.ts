@@ -54,8 +54,13 @@ const events = [
   "number.disconnected",
   "number.paused",
   "number.resumed",
+  "number.gap",
   "message.received",
   "message.echo",
+  "message.edited",
+  "message.revoked",
+  "message.reaction",
+  "message.recovered",
 ] as const
 
 /** Deliveries as they happen. */

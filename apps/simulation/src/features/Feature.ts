@@ -1,5 +1,12 @@
 /** Parts of the callers' behaviour: each plans its commands from the seed alone, and performs them. */
-import type { Caller, CampaignId, ContactId, NumberId, WorkspaceId } from "@messaging-service/core"
+import type {
+  Caller,
+  CampaignId,
+  ContactId,
+  Incoming,
+  NumberId,
+  WorkspaceId,
+} from "@messaging-service/core"
 import type { Chance } from "@messaging-service/emulator"
 import type { TestControls } from "@messaging-service/store-memory"
 import type { Effect } from "effect"
@@ -74,10 +81,20 @@ export interface Stage {
   readonly reminders: Array<MadeReminder>
 }
 
+/** With the call that is answered once it is stored. */
+export interface Told {
+  readonly call: number
+  readonly incoming: Incoming
+}
+
 /** What the platform keeps for a number, in the order in which it was written. */
 export interface Mailbox {
-  readonly waiting: Array<{ readonly call: number; readonly written: Written }>
-  readonly stored: Array<{ readonly call: number; readonly written: Written }>
+  readonly waiting: Array<Told>
+  readonly stored: Array<Told>
+  /** Messages that could not be read, whose copy comes. */
+  readonly copies: Set<Written>
+  /** The latest time of an edit. */
+  amendedAt: number
   /** Whether it is given to a process just now. */
   isOpen: boolean
 }

@@ -3,14 +3,22 @@
  * until then, in order, and at times once more afterwards. In calm it gives all that it still has.
  */
 import { SessionVault, unknownPerson } from "@messaging-service/core"
-import type { Incoming, Person } from "@messaging-service/core"
+import type {
+  Incoming,
+  IncomingChange,
+  IncomingMessage,
+  Person,
+  Place,
+  UnreadableMessage,
+} from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { oneOf } from "../calls.ts"
-import type { Written } from "../History.ts"
+import type { Amended, CallRequest, Written } from "../History.ts"
 import type { Command, Feature, Mailbox, Stage } from "./Feature.ts"
 
 const second = 1000
+const minute = 60 * second
 
 /** One of so many seeds has a workspace that hears what people write. */
 const receivingShare = 3
@@ -24,6 +32,8 @@ export const drawMailboxes = (seed: string): ReadonlyArray<Mailbox> => {
   return Array.from({ length: isReceiving ? receivingNumbers : 0 }, () => ({
     waiting: [],
     stored: [],
+    copies: new Set(),
+    amendedAt: 0,
     isOpen: false,
   }))
 }
@@ -41,19 +51,52 @@ const addressed = (person: number, by: Written["by"]): Person => ({
   lid: by === "phone" ? null : `88000${person}`,
 })
 
-const toIncoming = ({ by, group, isEcho, person, text }: Written, at: number): Incoming => ({
-  remoteId: `remote ${text}`,
+/** When a message was sent tells which one it is. */
+const firstSentAt = 1_600_000_000_000
+const sentAt = (index: number): number => firstSentAt + index * second
+export const indexAt = (at: number): number => (at - firstSentAt) / second
+
+const toPlace = ({ by, group, isEcho, person }: Written): Place => ({
   mode: "live",
   fromMe: isEcho,
   group: group === null ? null : { remoteId: `group ${group}`, name: group },
   person: isEcho && group !== null ? null : addressed(person, by),
+})
+
+const toRemoteId = (index: number): string => `remote ${index}`
+
+const toMessage = (written: Written): IncomingMessage => ({
+  ...toPlace(written),
+  _tag: "Message",
+  remoteId: toRemoteId(written.index),
   kind: "text",
-  text,
+  text: written.text,
   content: null,
   file: null,
   quote: null,
-  sentAt: at,
+  sentAt: sentAt(written.index),
 })
+
+const toUnreadable = (written: Written): UnreadableMessage => ({
+  ...toPlace(written),
+  _tag: "Unreadable",
+  remoteId: toRemoteId(written.index),
+  sentAt: sentAt(written.index),
+})
+
+/** One that is not by the author is by the other side of the chat, or by another person in the group. */
+const toChange = (written: Written, { at, index, isByAuthor, text }: Amended): IncomingChange => {
+  const { group, isEcho, person } = written
+  const other = group === null ? { isEcho: !isEcho } : { isEcho: false, person: person + 1 }
+  return {
+    ...toPlace(isByAuthor ? written : { ...written, ...other }),
+    _tag: "Change",
+    target: { remoteId: toRemoteId(index), fromMe: isEcho },
+    isVerified: false,
+    change: text === null ? { type: "revocation" } : { type: "edit", text },
+    at,
+  }
+}
 
 /** Gives what a number's mailbox has, the first ones first, until it is stored or the tries are over. */
 const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
@@ -67,10 +110,10 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
     // At times one that is stored comes again, as after a receipt that was lost.
     const again = mailbox.stored.slice(-1 - chance.below(2))
     const repeated = chance.below(4) === 0 ? again : []
-    const incoming = [...repeated, ...next].map(({ written }) => toIncoming(written, stage.now()))
+    const all = [...repeated, ...next].map(({ incoming }) => incoming)
     const stored = yield* Effect.isSuccess(
       stage.callProcess(
-        SessionVault.use((vault) => vault.write(id, null, [], incoming)).pipe(
+        SessionVault.use((vault) => vault.write(id, null, [], all)).pipe(
           Effect.timeout(20 * second),
         ),
       ),
@@ -87,12 +130,40 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
   mailbox.isOpen = false
 })
 
-const write = (number: number, written: Written) => (stage: Stage) =>
+const tell = (stage: Stage, number: number, request: CallRequest, incoming: Incoming) =>
   Effect.suspend(() => {
-    const call = stage.recordRequest({ _tag: "Write", number, written })
-    stage.mailboxes[number]?.waiting.push({ call, written })
+    const call = stage.recordRequest(request)
+    stage.mailboxes[number]?.waiting.push({ call, incoming })
     return give(stage, number)
   })
+
+const tellCopy = (stage: Stage, number: number, written: Written) =>
+  tell(stage, number, { _tag: "Copy", number, index: written.index }, toMessage(written))
+
+const write = (number: number, written: Written) =>
+  Effect.fnUntraced(function* writeMessage(stage: Stage) {
+    const { copyAfter } = written
+    const incoming = copyAfter === undefined ? toMessage(written) : toUnreadable(written)
+    const copies = stage.mailboxes[number]?.copies
+    if (typeof copyAfter === "number") copies?.add(written)
+    yield* tell(stage, number, { _tag: "Write", number, written }, incoming)
+    if (typeof copyAfter !== "number") return
+    yield* Effect.sleep(copyAfter)
+    // Calm takes what is left.
+    if (copies?.delete(written) === true) yield* tellCopy(stage, number, written)
+  })
+
+const amend = (number: number, written: Written, change: Omit<Amended, "at" | "index">) =>
+  Effect.fnUntraced(function* amendMessage(stage: Stage) {
+    const mailbox = stage.mailboxes[number]
+    if (mailbox === undefined) return
+    mailbox.amendedAt = Math.max(mailbox.amendedAt + 1, stage.now())
+    const amended = { ...change, index: written.index, at: mailbox.amendedAt }
+    yield* tell(stage, number, { _tag: "Amend", number, amended }, toChange(written, amended))
+  })
+
+/** Waits for a copy have ended. */
+const longerThanWaits = 11 * minute
 
 export const receiving: Feature = {
   name: "receiving",
@@ -101,17 +172,32 @@ export const receiving: Feature = {
     for (let index = 0; index < count / 2; index++) {
       const number = chance.below(receivingNumbers)
       const written: Written = {
+        index,
         text: `w${index}`,
         person: chance.below(4),
         by: oneOf(chance, ["phone", "lid", "both"]),
         group: chance.below(5) === 0 ? oneOf(chance, ["Team", "Friends"]) : null,
         isEcho: chance.below(6) === 0,
+        copyAfter:
+          chance.below(6) === 0
+            ? oneOf(chance, [null, second, minute, longerThanWaits])
+            : undefined,
       }
+      const at = instant()
       commands.push({
-        at: instant(),
+        at,
         name: `write ${written.text} to ${number}`,
         perform: write(number, written),
       })
+      if (written.copyAfter !== undefined || chance.below(3) > 0) continue
+      for (let change = 0; change <= chance.below(3); change++) {
+        const text = chance.below(4) === 0 ? null : `w${index} edit ${change}`
+        commands.push({
+          at: at + 1 + chance.below(minute),
+          name: `${text === null ? "revoke" : "edit"} ${written.text}`,
+          perform: amend(number, written, { text, isByAuthor: chance.below(5) > 0 }),
+        })
+      }
     }
     return commands
   },
@@ -123,6 +209,13 @@ export const receiving: Feature = {
           yield* give(stage, number)
           yield* Effect.sleep(second)
         }
+      }
+      const late = stage.mailboxes.map(({ copies }) => [...copies])
+      for (const { copies } of stage.mailboxes) copies.clear()
+      if (late.every((copies) => copies.length === 0)) return
+      yield* Effect.sleep(longerThanWaits)
+      for (const [number, copies] of late.entries()) {
+        for (const written of copies) yield* tellCopy(stage, number, written)
       }
     }),
 }

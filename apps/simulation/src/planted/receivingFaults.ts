@@ -9,7 +9,7 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/chats.ts",
-        "if (before !== undefined) return { id: before.id, isNew: false }",
+        "if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming }, now)",
         "",
       ),
     ],
@@ -31,15 +31,15 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/sessions.ts",
-        "receive(tables, findLane(tables, numberId), received, now)",
-        "receive(tables, findLane(tables, numberId), received.slice(0, 1), now)",
+        "outcomes = receive(tables, findLane(tables, numberId), received, now)",
+        "outcomes = receive(tables, findLane(tables, numberId), received.slice(0, 1), now)",
       ),
     ],
   },
   {
     name: "received: the event is not in the commit",
     within: 1000,
-    edits: [edit("store-memory/src/chats.ts", "  fanOut(tables, owner, event)\n", "")],
+    edits: [edit("store-memory/src/chats.ts", "  fanOut(tables, row.lane.workspace, event)\n", "")],
   },
   {
     name: "received: the sequence counts repeats",
@@ -47,8 +47,8 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/chats.ts",
-        "if (before !== undefined) return { id: before.id, isNew: false }",
-        "if (before !== undefined) return (lane.receivedSequence++, { id: before.id, isNew: false })",
+        "if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming }, now)",
+        'if (before !== undefined) return (lane.receivedSequence++, { id: before.id, became: "repeat" })',
       ),
     ],
   },
@@ -60,6 +60,32 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
         "store-memory/src/chats.ts",
         "for (const other of others) mergeChat(other, first)",
         "for (const other of others) void other",
+      ),
+    ],
+  },
+  {
+    name: "received: a stranger edits",
+    within: 1000,
+    edits: [edit("store-memory/src/receive.ts", "|| isVerified || isAuthor(row)", "|| true")],
+  },
+  {
+    name: "received: a repeated edit undoes a later one",
+    within: 1000,
+    edits: [edit("core/src/model/Received.ts", "if (isOld || message.kind", "if (message.kind")],
+  },
+  {
+    name: "received: a wait for a copy is not kept",
+    within: 1000,
+    edits: [edit("store-memory/src/receive.ts", "lane.copyWaits.add({ message, since: now })", "")],
+  },
+  {
+    name: "received: a copy that comes late is a repeat",
+    within: 1000,
+    edits: [
+      edit(
+        "core/src/model/Received.ts",
+        'message.kind === "unreadable" && message.revokedAt',
+        "message.revokedAt !== null && message.revokedAt",
       ),
     ],
   },

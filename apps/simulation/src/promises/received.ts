@@ -1,22 +1,20 @@
 /**
  * What people write is stored once, in the order in which the platform told of it, with one event, which reaches
- * the endpoint that asks for it; and a person has one chat, whatever addresses the platform named.
+ * the endpoint that asks for it, and so is each edit and revocation by its author; what cannot be read is kept as
+ * unreadable until a copy comes; and a person has one chat, whatever addresses the platform named.
  */
 import type { History, Written } from "../History.ts"
-import { getCalls, wasRestored } from "./Promise.ts"
+import { getCalls } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 interface WriteCall {
   readonly number: number
   readonly written: Written
-  readonly isAcknowledged: boolean
 }
 
 const getWrites = (history: History): ReadonlyArray<WriteCall> =>
-  getCalls(history).flatMap(({ answer, request }) =>
-    request._tag === "Write"
-      ? [{ number: request.number, written: request.written, isAcknowledged: answer !== null }]
-      : [],
+  getCalls(history).flatMap(({ request }) =>
+    request._tag === "Write" ? [{ number: request.number, written: request.written }] : [],
   )
 
 /** How many chats there are once all that was written is stored. */
@@ -40,11 +38,40 @@ const getTold = ({ entries }: History) =>
   entries.flatMap((entry) => {
     if (entry._tag !== "Told" || entry.kind !== "webhook") return []
     const { data } = JSON.parse(entry.body) as {
-      readonly data: { readonly received_message?: { readonly id: number; readonly text: string } }
+      readonly data: { readonly received_message?: { readonly id: number } }
     }
     const message = data.received_message
     return message === undefined ? [] : [{ ...message, ...entry }]
   })
+
+/** A store that went back in time skips more sequences than a seed has, as it does ids. */
+const skipped = 1_000_000
+
+/** What a message should have become, and what should have been told of it. */
+const expectedOf = (
+  { written: { copyAfter, index, isEcho, text } }: WriteCall,
+  history: History,
+): { readonly texts: ReadonlyArray<string>; readonly events: ReadonlyArray<string> } => {
+  const first = isEcho ? "message.echo" : "message.received"
+  if (copyAfter !== undefined) {
+    const hasCopy = getCalls(history).some(
+      ({ request }) => request._tag === "Copy" && request.index === index,
+    )
+    if (!hasCopy) return { texts: [""], events: [first] }
+    // A wait that was over before the copy came.
+    return { texts: [text], events: [first, `${first},message.recovered`] }
+  }
+  const types = [first]
+  let latest = text
+  for (const { request } of getCalls(history)) {
+    if (request._tag !== "Amend" || request.amended.index !== index) continue
+    const { isByAuthor, text: next } = request.amended
+    if (!isByAuthor || types.includes("message.revoked")) continue
+    types.push(next === null ? "message.revoked" : "message.edited")
+    latest = next ?? ""
+  }
+  return { texts: [latest], events: [types.join()] }
+}
 
 export const received: JudgedPromise = {
   name: "received",
@@ -55,36 +82,55 @@ export const received: JudgedPromise = {
     const calls = Map.groupBy(getTold(history), ({ id }) => id)
     for (const [number, own] of Map.groupBy(writes, (write) => write.number)) {
       const rows = stored.messages.filter((message) => message.number === number)
-      const texts = rows.map(({ text }) => text)
-      const expected = own.map(({ written }) => written.text)
-      if (texts.join() !== expected.join()) {
-        violations.push(`number ${number} stored ${texts.join()} of ${expected.join()}`)
+      // Those that could not be read have their place once their wait has ended.
+      const inOrder = new Set(
+        own.flatMap(({ written }) => (written.copyAfter === undefined ? [written.index] : [])),
+      )
+      const ordered = rows.map(({ index }) => index).filter((index) => inOrder.has(index))
+      if (ordered.join() !== [...inOrder].join()) {
+        violations.push(`number ${number} stored ${ordered.join()} of ${[...inOrder].join()}`)
       }
-      // A store that went back in time skips sequences, as it does ids.
-      const isContiguous = !wasRestored(history)
-      rows.forEach(({ sequence, text }, index) => {
-        const before = rows[index - 1]?.sequence ?? 0
-        const isNext = isContiguous ? sequence === before + 1 : sequence > before
-        if (!isNext) violations.push(`${text} has the sequence ${sequence} behind ${before}`)
+      if (rows.length !== own.length) {
+        violations.push(`number ${number} stored ${rows.length} of ${own.length}`)
+      }
+      rows.forEach(({ index, sequence }, at) => {
+        const before = rows[at - 1]?.sequence ?? 0
+        const isNext = sequence === before + 1 || sequence > before + skipped
+        if (!isNext) violations.push(`w${index} has the sequence ${sequence} behind ${before}`)
       })
-      const waiting = own.filter(({ isAcknowledged }) => !isAcknowledged)
-      for (const { written } of waiting) violations.push(`${written.text} was never acknowledged`)
       const chats = stored.chats.filter((chat) => chat.number === number)
       if (chats.length !== countChats(own)) {
         violations.push(`number ${number} has ${chats.length} chats of ${countChats(own)}`)
       }
     }
-    for (const { events, id, isEcho, text } of stored.messages) {
-      const type = isEcho ? "message.echo" : "message.received"
-      if (events.map((event) => event.type).join() !== type) {
-        violations.push(`${text} has the events ${events.map((event) => event.type).join()}`)
+    for (const { answer, request } of getCalls(history)) {
+      if (request._tag !== "Write" && request._tag !== "Amend" && request._tag !== "Copy") continue
+      if (answer === null) violations.push(`${JSON.stringify(request)} was never acknowledged`)
+    }
+    for (const write of writes) {
+      const { index } = write.written
+      const row = stored.messages.find((one) => one.index === index)
+      if (row === undefined) continue
+      const { events, texts } = expectedOf(write, history)
+      const types = row.events.map((event) => event.type).join()
+      if (!events.includes(types)) violations.push(`w${index} has the events ${types}`)
+      if (!texts.includes(row.text)) violations.push(`w${index} has the text ${row.text}`)
+      if ((row.kind === "unreadable") !== (row.text === "" && !types.includes("revoked"))) {
+        violations.push(`w${index} is ${row.kind}`)
       }
-      const own = calls.get(id) ?? []
-      if (!own.some(({ heard }) => heard)) violations.push(`${type} of ${text} never arrived`)
-      const ids = new Set(own.map(({ eventId }) => eventId))
-      if (ids.size > 1) violations.push(`${text} was told of under ${ids.size} ids`)
-      if (own.some((call) => call.text !== text || call.type !== type)) {
-        violations.push(`${text} was told of as another message`)
+      const own = calls.get(row.id) ?? []
+      for (const event of row.events) {
+        const heard = own.filter(({ eventId }) => eventId === event.eventId)
+        if (!heard.some((call) => call.heard)) {
+          violations.push(`${event.type} of w${index} never arrived`)
+        }
+        if (heard.some((call) => call.type !== event.type)) {
+          violations.push(`w${index} was told of as another event`)
+        }
+      }
+      const known = new Set(row.events.map(({ eventId }) => eventId))
+      if (own.some(({ eventId }) => !known.has(eventId))) {
+        violations.push(`w${index} was told of under another id`)
       }
     }
     return violations

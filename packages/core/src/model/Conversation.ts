@@ -7,7 +7,7 @@ import { described, inputDecoder, integerBetween } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
 import type { Message, Tick } from "./Message.ts"
 import { unknownPerson } from "./Incoming.ts"
-import type { Incoming } from "./Incoming.ts"
+import type { IncomingMessage } from "./Incoming.ts"
 import { toTarget } from "./Recipient.ts"
 
 export const receivedMediaModes = ["on_arrival", "on_demand", "off"] as const
@@ -102,11 +102,12 @@ export const testAnswerMillis = 1000
 export const testAnswer = (
   { mode, state, text, to, transportId }: Message,
   sentAt: number,
-): Incoming | null => {
+): IncomingMessage | null => {
   const target = toTarget(to)
   if (mode !== "test" || state !== "read" || target.kind !== "phone") return null
   if (target.phone !== answeringTestPhone) return null
   return {
+    _tag: "Message",
     // It follows from the message: answered twice it is stored once.
     remoteId: `ANSWER${transportId}`,
     mode,

@@ -30,8 +30,18 @@ export const numberEventTypes = [
 
 export type NumberEventType = (typeof numberEventTypes)[number]
 
+/** Messages of a number may be missing. */
+export const gapEventType = "number.gap"
+
 /** Of what people write; an endpoint needs `chats:read` for them. */
-export const receivedEventTypes = ["message.received", "message.echo"] as const
+export const receivedEventTypes = [
+  "message.received",
+  "message.echo",
+  "message.edited",
+  "message.revoked",
+  "message.reaction",
+  "message.recovered",
+] as const
 
 export type ReceivedEventType = (typeof receivedEventTypes)[number]
 
@@ -40,6 +50,7 @@ export const conversationEventTypes = [
   tickEvents.delivered,
   tickEvents.read,
   ...numberEventTypes,
+  gapEventType,
   ...receivedEventTypes,
 ] as const
 
@@ -52,6 +63,9 @@ export type EventType = (typeof eventTypes)[number]
 
 export const isReceivedEvent = (type: unknown): type is ReceivedEventType =>
   (receivedEventTypes as ReadonlyArray<unknown>).includes(type)
+
+export const isMessageEvent = (type: unknown): type is MessageEventType =>
+  (webhookEventTypes as ReadonlyArray<unknown>).includes(type)
 
 export const isConversationEvent = (type: unknown): type is ConversationEventType =>
   (conversationEventTypes as ReadonlyArray<unknown>).includes(type)

@@ -95,11 +95,14 @@ export const eventId = (ids: typeof Ids.Service, now: number): EventId =>
 export interface NumberEventIds {
   readonly status: EventId
   readonly pause: EventId
+  /** Of messages that came while it was not linked. */
+  readonly gap: EventId
 }
 
 export const numberEventIds = (ids: typeof Ids.Service, now: number): NumberEventIds => ({
   status: eventId(ids, now),
   pause: eventId(ids, now),
+  gap: eventId(ids, now),
 })
 
 export const transportId = (ids: typeof Ids.Service): TransportId =>

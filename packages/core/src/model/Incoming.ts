@@ -2,8 +2,10 @@
  * What people write to a number, as a transport tells of it, and what the store keeps of that (contract:
  * Received messages and chats). Pure.
  */
-import type { EventId } from "./Ids.ts"
+import type { EventId, ReceivedMessageId } from "./Ids.ts"
 import type { ReceivedFileLink } from "./Media.ts"
+import type { Message } from "./Message.ts"
+import type { MessageJson } from "./MessageChange.ts"
 import type { Mode } from "./Workspace.ts"
 
 export const receivedKinds = [
@@ -90,19 +92,28 @@ export interface ReceivedFile {
   readonly sha256: string | null
 }
 
-/** A message that a person wrote to a number, or its owner on the phone, as the transport reports it. */
-export interface Incoming {
-  /** The platform's id, by which a repeat is recognised. */
-  readonly remoteId: string
-  /** The address under which the remote told of it, where a read mark must name that one. */
-  readonly address?: string | null
+/** In which chat something happened, and who did it. */
+export interface Place {
   readonly mode: Mode
-  /** The number's owner wrote it on the phone or another device. */
+  /** The number's owner did it on the phone or another device. */
   readonly fromMe: boolean
   /** Null for a chat with one person. */
   readonly group: { readonly remoteId: string; readonly name: string | null } | null
-  /** Who wrote it, or to whom the owner did; null for what the owner wrote in a group. */
+  /** Who did it, or in whose chat the owner did; null for what the owner did in a group. */
   readonly person: Person | null
+}
+
+/** What tells a message from every other one. */
+export interface Addressed extends Place {
+  /** The platform's id, by which a repeat is recognised. */
+  readonly remoteId: string
+}
+
+/** A message that a person wrote to a number, or its owner on the phone, as the transport reports it. */
+export interface IncomingMessage extends Addressed {
+  readonly _tag: "Message"
+  /** The address under which the remote told of it, where a read mark must name that one. */
+  readonly address?: string | null
   readonly kind: ReceivedKind
   readonly text: string
   readonly content: ReceivedContent | null
@@ -118,13 +129,92 @@ export interface Incoming {
   readonly sentAt: number
 }
 
-/** With the id of the event that it causes. */
-export interface NewReceived {
-  readonly incoming: Incoming
-  readonly eventId: EventId
-  /** Makes the link that the event shows. Default: none. */
-  readonly link?: ReceivedFileLink
+/**
+ * A message that could not be read. Its sender is asked for a copy; one that does not come in time becomes a
+ * received message of kind `unreadable`.
+ */
+export interface UnreadableMessage extends Addressed {
+  readonly _tag: "Unreadable"
+  /** The sender's time. */
+  readonly sentAt: number
 }
+
+/** What somebody did to a message that is there already. Of messages that are not stored it is dropped. */
+export interface IncomingChange extends Place {
+  readonly _tag: "Change"
+  /** The platform's id of the change itself, if it has one: nobody is asked for a copy of its repeats. */
+  readonly changeId?: string
+  readonly target: {
+    readonly remoteId: string
+    /** Whether the number wrote it; null where the platform does not tell. */
+    readonly fromMe: boolean | null
+  }
+  /**
+   * The platform checked that this may be done. Otherwise only the author of a message edits or revokes it.
+   * With neither a group nor a person the message may be in any chat.
+   */
+  readonly isVerified: boolean
+  readonly change:
+    | { readonly type: "edit"; readonly text: string }
+    | { readonly type: "revocation" }
+    /** Null takes the reaction back. */
+    | { readonly type: "reaction"; readonly emoji: string | null }
+  /** The author's time. An older one than the latest of its kind is a repeat. */
+  readonly at: number
+}
+
+export const gapReasons = ["relinked", "skipped"] as const
+
+/** Linked again: what came between is not given to a new device. Skipped: the platform said so. */
+export type GapReason = (typeof gapReasons)[number]
+
+/** The platform skipped messages, and nothing else tells of them. */
+export interface IncomingGap {
+  readonly _tag: "Gap"
+  readonly mode: Mode
+  readonly reason: GapReason
+  /** Nothing is missing before it. */
+  readonly from: number
+}
+
+/** What a transport tells of a number's chats, in the order in which the platform told it. */
+export type Incoming = IncomingMessage | UnreadableMessage | IncomingChange | IncomingGap
+
+/** With what its event is made of. */
+export interface NewReceived<One extends Incoming = Incoming> {
+  readonly incoming: One
+  readonly eventId: EventId
+  /** Makes the link of a file that the event shows. Default: none. */
+  readonly link?: ReceivedFileLink | undefined
+  /** A message of this service, as events show it. */
+  readonly toMessageJson: (message: Message) => MessageJson
+}
+
+/** What became of something that a transport told. */
+export interface ReceivedOutcome {
+  /** The stored message; null where there is none. */
+  readonly id: ReceivedMessageId | null
+  /**
+   * `stored`: a new message. `recovered`: it takes the place of one that could not be read. `waiting`: for a
+   * copy. `changed`: what it was about. `told`: of a gap. `repeat`: nothing, it is known already. `dropped`:
+   * conversations are off, its group is not kept, the number was removed, or what it is about is not stored.
+   */
+  readonly became: "stored" | "recovered" | "waiting" | "changed" | "told" | "repeat" | "dropped"
+}
+
+/** How long a message that cannot be read waits for a copy. */
+export const copyWaitMillis = 10 * 60_000
+
+/** What becomes of it when no copy came. */
+export const withoutCopy = ({ _tag, ...addressed }: UnreadableMessage): IncomingMessage => ({
+  ...addressed,
+  _tag: "Message",
+  kind: "unreadable",
+  text: "",
+  content: null,
+  file: null,
+  quote: null,
+})
 
 const maximumTextLength = 65_536
 const maximumQuoteLength = 200
@@ -162,23 +252,32 @@ const fitContent = (content: ReceivedContent): ReceivedContent => {
   return fitted(content) as ReceivedContent
 }
 
-/** What is kept of it: long texts are cut, and `content.truncated` says so. */
-export const keptIncoming = (incoming: Incoming): Incoming => {
-  const { content, file, group, person, quote } = incoming
-  const text = fit(incoming.text, maximumTextLength)
-  const isCut = text.length < incoming.text.toWellFormed().replaceAll("\u0000", "").length
-  const fitted = content && fitContent(content)
+const fitPlace = ({ group, person }: Place): Pick<Place, "group" | "person"> => ({
+  group: group && {
+    remoteId: fit(group.remoteId, maximumNameLength),
+    name: fitOrNull(group.name),
+  },
+  person: person && fitPerson(person),
+})
+
+/** A long text is cut, and `content.truncated` says so. */
+export const fitText = (
+  text: string,
+  content: ReceivedContent | null,
+): Pick<IncomingMessage, "text" | "content"> => {
+  const fitted = fit(text, maximumTextLength)
+  const isCut = fitted.length < text.toWellFormed().replaceAll("\u0000", "").length
+  return { text: fitted, content: isCut ? { ...content, truncated: true } : content }
+}
+
+const keptMessage = (incoming: IncomingMessage): IncomingMessage => {
+  const { content, file, quote } = incoming
   return {
     ...incoming,
+    ...fitPlace(incoming),
+    ...fitText(incoming.text, content && fitContent(content)),
     remoteId: fit(incoming.remoteId, maximumNameLength),
     address: fitOrNull(incoming.address ?? null),
-    group: group && {
-      remoteId: fit(group.remoteId, maximumNameLength),
-      name: fitOrNull(group.name),
-    },
-    person: person && fitPerson(person),
-    text,
-    content: isCut ? { ...fitted, truncated: true } : fitted,
     file: file && {
       ...file,
       mimeType: fitOrNull(file.mimeType),
@@ -192,9 +291,45 @@ export const keptIncoming = (incoming: Incoming): Incoming => {
   }
 }
 
-/** Whether a workspace keeps it. */
+const maximumEmojiLength = 32
+
+const keptChange = (incoming: IncomingChange): IncomingChange => {
+  const { change, target } = incoming
+  const { emoji = null } = change.type === "reaction" ? change : {}
+  return {
+    ...incoming,
+    ...fitPlace(incoming),
+    ...(incoming.changeId !== undefined && { changeId: fit(incoming.changeId, maximumNameLength) }),
+    target: { ...target, remoteId: fit(target.remoteId, maximumNameLength) },
+    // An empty one takes it back.
+    change:
+      change.type === "reaction"
+        ? { ...change, emoji: emoji === null ? null : fit(emoji, maximumEmojiLength) || null }
+        : change,
+  }
+}
+
+/** What is kept of it. */
+export const keptIncoming = (incoming: Incoming): Incoming => {
+  switch (incoming._tag) {
+    case "Message":
+      return keptMessage(incoming)
+    case "Change":
+      return keptChange(incoming)
+    case "Unreadable":
+      return {
+        ...incoming,
+        ...fitPlace(incoming),
+        remoteId: fit(incoming.remoteId, maximumNameLength),
+      }
+    case "Gap":
+      return incoming
+  }
+}
+
+/** Whether a workspace keeps what happens there. */
 export const isKept = (
-  { group }: Pick<Incoming, "group">,
+  { group }: Pick<Place, "group">,
   settings: { readonly groups: boolean },
 ): boolean => group === null || settings.groups
 
@@ -204,7 +339,7 @@ export const isKept = (
  * now; of what the owner wrote the chat alone tells it apart.
  */
 export const receivedMarks = (
-  { fromMe, group, mode, remoteId }: Pick<Incoming, "fromMe" | "group" | "mode" | "remoteId">,
+  { fromMe, group, mode, remoteId }: Omit<Addressed, "person">,
   person: Person | null,
 ): ReadonlyArray<string> => {
   const chat = group === null ? [mode, fromMe] : [mode, fromMe, group.remoteId]

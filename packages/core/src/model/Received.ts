@@ -2,11 +2,20 @@
  * Received messages and chats, as the store keeps them and as they are read (contract: Received messages
  * and chats). Pure.
  */
-import type { ServiceEvent } from "./Event.ts"
+import type { ReceivedEventType, ServiceEvent } from "./Event.ts"
 import type { ChatId, EventId, MessageId, NumberId, ReceivedMessageId, WorkspaceId } from "./Ids.ts"
-import { unknownPerson } from "./Incoming.ts"
-import type { Person, ReceivedContent, ReceivedKind } from "./Incoming.ts"
+import { fitText, unknownPerson } from "./Incoming.ts"
+import type {
+  GapReason,
+  IncomingChange,
+  IncomingGap,
+  NewReceived,
+  Person,
+  ReceivedContent,
+  ReceivedKind,
+} from "./Incoming.ts"
 import type { ReceivedFileLink } from "./Media.ts"
+import type { Message } from "./Message.ts"
 import type { StoredReceivedFile } from "./ReceivedFile.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 import { formatInstant, instantOrNull } from "./Time.ts"
@@ -30,6 +39,19 @@ export interface Chat extends Person {
   readonly mergedInto: ChatId | null
 }
 
+/** What somebody put to a message. */
+export interface Reaction {
+  /** The number itself for its owner. */
+  readonly from: Person
+  /** Null: it was taken back. */
+  readonly emoji: string | null
+  /** The author's time. */
+  readonly at: number
+}
+
+/** Reactions that a message shows. */
+export const mostReactions = 50
+
 /** A stored message, as it is read. */
 export interface ReceivedMessage {
   readonly id: ReceivedMessageId
@@ -51,6 +73,8 @@ export interface ReceivedMessage {
     readonly messageId: MessageId | null
     readonly text: string
   } | null
+  /** One for each person, the latest last. */
+  readonly reactions: ReadonlyArray<Reaction & { readonly emoji: string }>
   readonly sentAt: number
   readonly receivedAt: number
   readonly editedAt: number | null
@@ -71,6 +95,16 @@ const personJson = ({ userId, ...person }: Person) => ({
   user_id: userId,
   username: person.username,
   name: person.name,
+})
+
+const reactionJson = <Emoji extends string | null>({
+  at,
+  emoji,
+  from,
+}: Reaction & { readonly emoji: Emoji }) => ({
+  from: personJson(from),
+  emoji,
+  at: formatInstant(at),
 })
 
 const fileJson = (
@@ -110,7 +144,7 @@ export const receivedJson = (message: ReceivedMessage, now: number, link?: Recei
       message_id: replyTo.messageId,
       text: replyTo.text,
     },
-    reactions: [],
+    reactions: message.reactions.map((one) => reactionJson(one)),
     sent_at: formatInstant(message.sentAt),
     received_at: formatInstant(message.receivedAt),
     edited_at: instantOrNull(message.editedAt),
@@ -120,41 +154,188 @@ export const receivedJson = (message: ReceivedMessage, now: number, link?: Recei
 
 export type ReceivedJson = ReturnType<typeof receivedJson>
 
+const eventData = <Data>(body: string): Data => (JSON.parse(body) as { readonly data: Data }).data
+
 /** Reads the message back from the body of its event. */
 export const reportedReceived = (body: string): ReceivedJson =>
-  (JSON.parse(body) as { readonly data: { readonly received_message: ReceivedJson } }).data
-    .received_message
+  eventData<{ readonly received_message: ReceivedJson }>(body).received_message
 
 /** Bytes of an event's body. */
 const maximumBodyBytes = 300 * 1024
 
 const utf8 = /*#__PURE__*/ new TextEncoder()
 
+/** What is left out first of an event that is too large. */
+const outlined = (body: (json: object) => string, json: ReceivedJson): string => {
+  const sizes = [json, { ...json, reactions: [] }, { ...json, reactions: [], content: null }]
+  const bodies = sizes.map(body)
+  return bodies.find((one) => utf8.encode(one).length <= maximumBodyBytes) ?? bodies.at(-1) ?? ""
+}
+
+interface ChangeEvent {
+  readonly id: EventId
+  readonly type: ReceivedEventType
+  readonly now: number
+}
+
+const eventBody = ({ id, now, type }: ChangeEvent, data: object): string =>
+  JSON.stringify({ id, type, created_at: formatInstant(now), data })
+
+const eventOfReceived = (
+  event: ChangeEvent,
+  message: ReceivedMessage,
+  link: ReceivedFileLink | undefined,
+  others: object = {},
+): ServiceEvent => ({
+  id: event.id,
+  type: event.type,
+  workspaceId: message.workspaceId,
+  mode: message.mode,
+  messageId: null,
+  receivedMessageId: message.id,
+  createdAt: event.now,
+  body: outlined(
+    (received) => eventBody(event, { ...others, received_message: received }),
+    receivedJson(message, event.now, link),
+  ),
+})
+
+type ToEvent = Pick<NewReceived, "eventId" | "link">
+
 /** The event of a message that was just stored (contract: Events of conversations). */
 export const receivedEvent = (
-  id: EventId,
+  { eventId: id, link }: ToEvent,
   message: ReceivedMessage,
-  link?: ReceivedFileLink,
+): ServiceEvent =>
+  eventOfReceived(
+    { id, type: message.fromMe ? "message.echo" : "message.received", now: message.receivedAt },
+    message,
+    link,
+  )
+
+/** The event of a stored message that was edited, revoked or recovered at `now`. */
+export const changedEvent = (
+  { eventId: id, link }: ToEvent,
+  type: "message.edited" | "message.revoked" | "message.recovered",
+  message: ReceivedMessage,
+  now: number,
+): ServiceEvent => eventOfReceived({ id, type, now }, message, link)
+
+/** The event of a reaction to a received message, or to one of this service. */
+export const reactionEvent = (
+  { eventId: id, link, toMessageJson }: ToEvent & Pick<NewReceived, "toMessageJson">,
+  reaction: Reaction,
+  to: { readonly received: ReceivedMessage } | { readonly message: Message },
+  now: number,
 ): ServiceEvent => {
-  const type = message.fromMe ? "message.echo" : "message.received"
-  const json = receivedJson(message, message.receivedAt, link)
-  const toBody = (received: ReceivedJson): string =>
-    JSON.stringify({
-      id,
-      type,
-      created_at: formatInstant(message.receivedAt),
-      data: { received_message: received },
-    })
-  const whole = toBody(json)
-  return {
+  const event: ChangeEvent = { id, type: "message.reaction", now }
+  const others = { reaction: reactionJson(reaction) }
+  if ("received" in to) return eventOfReceived(event, to.received, link, others)
+  const { id: messageId, mode, workspaceId } = to.message
+  const body = eventBody(event, { ...others, message: toMessageJson(to.message) })
+  return { id, type: event.type, workspaceId, mode, messageId, createdAt: now, body }
+}
+
+/** A reaction as its event tells of it. */
+export interface ReportedReaction {
+  readonly reaction: Reaction
+  /** Null when it is to a message of this service. */
+  readonly received: ReceivedJson | null
+}
+
+/** Reads the reaction back from the body of its event. */
+export const reportedReaction = (body: string): ReportedReaction => {
+  const { reaction, received_message: received = null } = eventData<{
+    readonly reaction: ReturnType<typeof reactionJson>
+    readonly received_message?: ReceivedJson
+  }>(body)
+  const { user_id: userId, ...person } = reaction.from
+  const from = { ...person, userId }
+  return { reaction: { from, emoji: reaction.emoji, at: Date.parse(reaction.at) }, received }
+}
+
+/** Messages that may be missing, as their event tells of them. */
+export interface ReportedGap {
+  readonly numberId: NumberId
+  readonly from: number
+  readonly until: number
+  readonly reason: GapReason
+}
+
+/** Reads them back from the body of their event. */
+export const reportedGap = (body: string): ReportedGap => {
+  const { gap } = eventData<{
+    readonly gap: {
+      readonly number_id: NumberId
+      readonly from: string
+      readonly until: string
+      readonly reason: GapReason
+    }
+  }>(body)
+  const { from, number_id: numberId, reason, until } = gap
+  return { numberId, from: Date.parse(from), until: Date.parse(until), reason }
+}
+
+/** The event of messages that may be missing, told at `now`. */
+export const gapEvent = (
+  id: EventId,
+  { from, reason }: Pick<IncomingGap, "from" | "reason">,
+  number: Pick<SendingNumber, "id" | "mode" | "workspaceId">,
+  now: number,
+): ServiceEvent => ({
+  id,
+  type: "number.gap",
+  workspaceId: number.workspaceId,
+  mode: number.mode,
+  messageId: null,
+  createdAt: now,
+  body: JSON.stringify({
     id,
-    type,
-    workspaceId: message.workspaceId,
-    mode: message.mode,
-    messageId: null,
-    receivedMessageId: message.id,
-    createdAt: message.receivedAt,
-    body:
-      utf8.encode(whole).length <= maximumBodyBytes ? whole : toBody({ ...json, content: null }),
+    type: "number.gap",
+    created_at: formatInstant(now),
+    data: {
+      gap: {
+        number_id: number.id,
+        from: formatInstant(Math.min(from, now)),
+        until: formatInstant(now),
+        reason,
+      },
+    },
+  }),
+})
+
+// What changes make of a stored message. Null: nothing, so there is no event.
+
+type Changeable = Pick<
+  ReceivedMessage,
+  "kind" | "text" | "content" | "file" | "editedAt" | "revokedAt"
+>
+
+/** What an edit or a revocation makes of it. */
+export const changedMessage = <One extends Changeable>(
+  message: One,
+  { at, change }: Pick<IncomingChange, "at" | "change">,
+): One | null => {
+  if (message.revokedAt !== null || change.type === "reaction") return null
+  if (change.type === "revocation") {
+    return { ...message, text: "", content: null, file: null, revokedAt: at }
   }
+  const isOld = message.editedAt !== null && at <= message.editedAt
+  if (isOld || message.kind === "unreadable") return null
+  const { truncated: _, ...content } = (message.content ?? {}) as { readonly truncated?: unknown }
+  const rest = Object.keys(content).length === 0 ? null : (content as ReceivedContent)
+  return { ...message, ...fitText(change.text, rest), editedAt: at }
+}
+
+/** Whether a copy can be taken for one that could not be read. */
+export const isRecovered = (message: Pick<ReceivedMessage, "kind" | "revokedAt">): boolean =>
+  message.kind === "unreadable" && message.revokedAt === null
+
+/** What a reaction makes of the author's latest one to the message; null for none. */
+export const changedReaction = (
+  latest: Pick<Reaction, "emoji" | "at"> | null,
+  next: Pick<Reaction, "emoji" | "at">,
+): { readonly isStored: boolean; readonly isTold: boolean } => {
+  const isStored = latest === null || next.at > latest.at
+  return { isStored, isTold: isStored && next.emoji !== (latest?.emoji ?? null) }
 }

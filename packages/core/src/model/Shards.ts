@@ -5,7 +5,7 @@
 import type { Brand, Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
 import type { NumberId, NumberEventIds } from "./Ids.ts"
-import type { NewReceived } from "./Incoming.ts"
+import type { NewReceived, ReceivedOutcome } from "./Incoming.ts"
 import type { ConnectionReason, NumberStatus, PauseReason, Platform } from "./SendingNumber.ts"
 
 /** Enough that ten workers differ by a few numbers in a hundred. */
@@ -279,8 +279,7 @@ export interface SessionStore {
   ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
   /**
    * Writes everything in one commit; null credentials stay unchanged. No key occurs twice.
-   * Unknown and removed numbers are ignored. `received`, if any, is stored in that commit, as
-   * `ChatStore.receive` does.
+   * Unknown and removed numbers are ignored.
    */
   write(
     numberId: NumberId,
@@ -288,8 +287,16 @@ export interface SessionStore {
     keys: ReadonlyArray<KeyChange>,
     now: number,
     fence: Fence,
-    received?: ReadonlyArray<NewReceived>,
   ): Effect.Effect<boolean, StoreUnavailable>
+  /** As `write`, storing in that commit what was received, as `ChatStore.receive` does; null for false. */
+  receive(
+    numberId: NumberId,
+    credentials: string | null,
+    keys: ReadonlyArray<KeyChange>,
+    now: number,
+    fence: Fence,
+    received: ReadonlyArray<NewReceived>,
+  ): Effect.Effect<ReadonlyArray<ReceivedOutcome> | null, StoreUnavailable>
   /** As `write`, replacing the number's whole session. */
   replace(
     numberId: NumberId,

@@ -10,7 +10,7 @@ import { outboundUrlMessage, parseOutboundUrl } from "./Egress.ts"
 import type { OutboundRule } from "./Egress.ts"
 import { problem, refuse } from "./Refusal.ts"
 import type { Problem, Refusal } from "./Refusal.ts"
-import { eventTypes, isConversationEvent, webhookEventTypes } from "./Event.ts"
+import { eventTypes, isMessageEvent, webhookEventTypes } from "./Event.ts"
 import type { EventType, ServiceEvent } from "./Event.ts"
 import { Ids } from "./Ids.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "./Ids.ts"
@@ -235,11 +235,16 @@ export const EndpointChangeBody = changeNaming(eventTypes).annotate({
   description: "Only the fields to change.",
 })
 
-/** Whether input names an event type that exists only while conversations are on. */
-export const namesConversationEvent = (command: unknown): boolean => {
+/** Whether input names anything but the four event types of messages, which the parser then has to judge. */
+export const namesMoreEvents = (command: unknown): boolean => {
   const events = (command as { readonly events?: unknown } | null | undefined)?.events
-  return Array.isArray(events) && events.some(isConversationEvent)
+  return Array.isArray(events) && events.some((type) => !isMessageEvent(type))
 }
+
+/** As a workspace without conversations sees it. */
+export const withoutConversationEvents = <One extends Pick<WebhookEndpoint, "events">>(
+  endpoint: One,
+): One => ({ ...endpoint, events: endpoint.events.filter(isMessageEvent) })
 
 /** Changes to an endpoint. */
 export type ChangeWebhook = CommandOf<typeof EndpointChangeBody.Encoded>

@@ -7,7 +7,9 @@ import { Clock, Context, Effect, Fiber, Latch, Layer, Semaphore, Stream } from "
 import type { Scope } from "effect"
 import { refuse } from "../model/Refusal.ts"
 import type { Failure } from "../model/Refusal.ts"
+import { isReceivedEvent } from "../model/Event.ts"
 import type { WorkspaceId } from "../model/Ids.ts"
+import { reportedReceived } from "../model/Received.ts"
 import { makeScopedBulkhead, sharedLimits } from "../model/Bulkhead.ts"
 import { logFailure } from "./logThrottled.ts"
 import { Store } from "../store/Store.ts"
@@ -135,9 +137,13 @@ const getViewers = ({ viewed }: FeedState): ReadonlyArray<Viewer> =>
 const readEvents = Effect.fnUntraced(function* readEvents(feed: FeedState) {
   for (;;) {
     const events = yield* feed.outbox.readEvents(feed.position ?? 0, batch)
-    for (const { id, messageId, workspaceId } of events) {
+    for (const { body, id, messageId, type, workspaceId } of events) {
       for (const viewer of feed.viewed.get(workspaceId)?.viewers ?? []) {
         if (messageId !== null) viewer.note("messages", [messageId])
+        // Edits and reactions leave a chat's mark as it is.
+        if (messageId === null && isReceivedEvent(type)) {
+          viewer.note("chats", [reportedReceived(body).chat.id])
+        }
       }
       feed.position = id
     }
@@ -210,6 +216,11 @@ const makeFeed = Effect.gen(function* makeFeed() {
   )
 
   return {
+    /** Whether a viewed workspace has any. */
+    hasChats: (workspaceId: WorkspaceId): boolean =>
+      [...(looks.viewed.get(workspaceId)?.marks.values() ?? [])].some(
+        ({ topic }) => topic === "chats",
+      ),
     /** Adds the viewer until the scope closes: it hears of what changes from now on. */
     join: Effect.fnUntraced(function* join(workspaceId: WorkspaceId, viewer: Viewer) {
       const start = looks.position ?? (yield* feed.end)
@@ -251,7 +262,7 @@ export class WorkspaceChangeFeed extends Context.Service<
     WorkspaceChangeFeed,
     Effect.gen(function* make() {
       const { news: store } = yield* Store
-      const { join } = yield* makeFeed
+      const { hasChats, join } = yield* makeFeed
       const takeRoom = makeScopedBulkhead<string, typeof tooManyStreams, typeof noRoom>(
         sharedLimits.eventStreams,
         { shareUsed: tooManyStreams, full: noRoom },
@@ -269,7 +280,10 @@ export class WorkspaceChangeFeed extends Context.Service<
         const ids = yield* store.changedMessages(query)
         viewer.note("messages", ids.length >= limit ? null : ids)
         // No position tells what else changed.
-        for (const topic of changeFeedTopics) if (topic !== "messages") viewer.note(topic, null)
+        for (const topic of changeFeedTopics) {
+          if (topic !== "messages" && topic !== "chats") viewer.note(topic, null)
+        }
+        if (hasChats(workspaceId)) viewer.note("chats", null)
       })
 
       return WorkspaceChangeFeed.of({

@@ -5,8 +5,8 @@
 import { Clock, Effect, Result } from "effect"
 import { eventId, Ids } from "../model/Ids.ts"
 import type { NumberId, ReceivedMessageId } from "../model/Ids.ts"
-import { PublicUrl } from "../model/Input.ts"
-import { filesUnavailable, MediaFiles, receivedFileLink } from "../model/Media.ts"
+import { filesUnavailable, MediaFiles, MediaLinks } from "../model/Media.ts"
+import { messageJson } from "../model/MessageChange.ts"
 import { keptIncoming } from "../model/Incoming.ts"
 import type { Incoming, NewReceived } from "../model/Incoming.ts"
 import { refuse } from "../model/Refusal.ts"
@@ -30,6 +30,7 @@ export const openedSource = (
 ): string | null => Result.getOrNull(open(sourceContext(numberId, remoteId), sealed))
 
 const sealedSource = ({ seal }: Sealing, numberId: NumberId, incoming: Incoming): Incoming => {
+  if (incoming._tag !== "Message") return incoming
   const { fileSource = null, remoteId } = incoming
   return fileSource === null
     ? incoming
@@ -37,13 +38,13 @@ const sealedSource = ({ seal }: Sealing, numberId: NumberId, incoming: Incoming)
 }
 
 /**
- * Makes received messages as stores take them: each with what is kept of it, sealed what its file is fetched
- * with, and the id of its event.
+ * Makes what transports tell as stores take it: each with what is kept of it, sealed what its file is fetched
+ * with, and what its event is made of.
  */
 export const makeNewReceived = Effect.gen(function* makeNewReceived() {
   const ids = yield* Ids
   const secrets = yield* Secrets
-  const link = receivedFileLink(secrets.keys.mediaLinks, yield* PublicUrl)
+  const { link, receivedLink } = yield* MediaLinks
   return (
     numberId: NumberId,
     incoming: ReadonlyArray<Incoming>,
@@ -52,7 +53,8 @@ export const makeNewReceived = Effect.gen(function* makeNewReceived() {
     incoming.map((one) => ({
       incoming: sealedSource(secrets, numberId, keptIncoming(one)),
       eventId: eventId(ids, now),
-      link,
+      link: receivedLink,
+      toMessageJson: (message) => messageJson(message, now, link),
     }))
 })
 

@@ -17,8 +17,9 @@
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { Ids, numberEventIds } from "../model/Ids.ts"
-import type { Incoming } from "../model/Incoming.ts"
+import type { Addressed, Incoming, ReceivedOutcome } from "../model/Incoming.ts"
 import type { NumberId } from "../model/Ids.ts"
+import { MediaLinks } from "../model/Media.ts"
 import { Secrets } from "../model/Secrets.ts"
 import type { CannotOpen } from "../model/Secrets.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
@@ -32,8 +33,8 @@ import type {
   Exchanged,
 } from "../model/Shards.ts"
 import { makeNewReceived } from "./ReceivedFiles.ts"
-import type { ChatStore } from "../store/ChatStore.ts"
 import { WakeUp } from "../store/DueWork.ts"
+import { countReceived, timeStoring } from "../store/Metrics.ts"
 import { Store } from "../store/Store.ts"
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
@@ -78,6 +79,40 @@ const sequentially = Effect.fnUntraced(function* sequentially(
   if (!isWritten) return yield* new NumberMoved({ numberId })
 })
 
+const receive = (
+  vault: Vault,
+  numberId: NumberId,
+  credentials: string | null,
+  keys: ReadonlyArray<KeyChange>,
+  received: ReadonlyArray<Incoming>,
+): Effect.Effect<ReadonlyArray<ReceivedOutcome>, StoreUnavailable | NumberMoved> =>
+  Effect.suspend(() => {
+    const { secrets, store } = vault
+    let outcomes: ReadonlyArray<ReceivedOutcome> = []
+    const written = sequentially(vault, numberId, (fence, now) => {
+      const write = [
+        numberId,
+        credentials === null ? null : secrets.seal(credentialsContext(numberId), credentials),
+        sealedKeys(vault, numberId, keys),
+        now,
+        fence,
+      ] as const
+      if (received.length === 0) return store.write(...write)
+      const all = vault.newReceived(numberId, received, now)
+      const stored = Effect.map(store.receive(...write, all), (found) => {
+        outcomes = found ?? []
+        return found !== null
+      })
+      // Files of what was received are fetched once it is stored.
+      const hasFile = received.some((one) => one._tag === "Message" && one.file !== null)
+      return hasFile ? Effect.tap(stored, vault.wakeUp.wake("files")) : stored
+    })
+    if (received.length === 0) return Effect.as(written, outcomes)
+    // Transports have the store itself, which counts nothing.
+    const counted = Effect.tap(written, () => countReceived(outcomes))
+    return Effect.map(timeStoring(numberId, counted), () => outcomes)
+  })
+
 const keyContext = (numberId: NumberId, type: string, id: string) =>
   `session of number ${numberId}: ${type} ${id}`
 
@@ -89,35 +124,6 @@ const sealedKeys = ({ secrets }: Vault, numberId: NumberId, keys: ReadonlyArray<
     value:
       key.value === null ? null : secrets.seal(keyContext(numberId, key.type, key.id), key.value),
   }))
-
-interface Writing {
-  readonly received: ReadonlyArray<Incoming>
-  readonly fence: Fence
-  readonly now: number
-}
-
-/** Files of what was received are fetched once it is stored. */
-const writeTo = (
-  vault: Vault,
-  numberId: NumberId,
-  credentials: string | null,
-  keys: ReadonlyArray<KeyChange>,
-  { fence, now, received }: Writing,
-) =>
-  vault.store
-    .write(
-      numberId,
-      credentials === null ? null : vault.secrets.seal(credentialsContext(numberId), credentials),
-      sealedKeys(vault, numberId, keys),
-      now,
-      fence,
-      vault.newReceived(numberId, received, now),
-    )
-    .pipe((write) =>
-      received.some(({ file }) => file !== null)
-        ? Effect.tap(write, vault.wakeUp.wake("files"))
-        : write,
-    )
 
 /** Replaces credentials that are still those that the caller read. A repeat finds it done. */
 const exchange = (
@@ -166,11 +172,17 @@ export class SessionVault extends Context.Service<
       keys: ReadonlyArray<KeyChange>,
       received?: ReadonlyArray<Incoming>,
     ): Written
-    /** See `ChatStore`. */
-    isReceived(
+    /** As `write`; what became of each that was received. */
+    receive(
       numberId: NumberId,
-      incoming: Parameters<ChatStore["isReceived"]>[1],
-    ): Effect.Effect<boolean, StoreUnavailable>
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+      received: ReadonlyArray<Incoming>,
+    ): Effect.Effect<ReadonlyArray<ReceivedOutcome>, StoreUnavailable | NumberMoved>
+    /** Whether what people write to the number is stored. */
+    hasConversations(numberId: NumberId): Effect.Effect<boolean, StoreUnavailable>
+    /** See `ChatStore`. */
+    needsNoCopy(numberId: NumberId, message: Addressed): Effect.Effect<boolean, StoreUnavailable>
     replace(numberId: NumberId, credentials: string, keys: ReadonlyArray<KeyChange>): Written
     /**
      * As in `SessionStore`, a wipe when the new credentials are null; returns whether they are now
@@ -191,7 +203,7 @@ export class SessionVault extends Context.Service<
   static readonly layer = Layer.effect(
     SessionVault,
     Effect.gen(function* make() {
-      const { chats, sessions: store } = yield* Store
+      const { chats, numbers, sessions: store } = yield* Store
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
       const vault: Vault = {
@@ -206,7 +218,7 @@ export class SessionVault extends Context.Service<
       }
       return SessionVault.of({
         list: store.list,
-        isReceived: chats.isReceived,
+        needsNoCopy: chats.needsNoCopy,
         credentials: Effect.fnUntraced(function* credentials(numberId) {
           const sealed = yield* behindWrites(vault, numberId, store.credentials(numberId))
           if (sealed === null) return null
@@ -228,9 +240,13 @@ export class SessionVault extends Context.Service<
             return pace
           }),
         write: (numberId, credentials, keys, received = []) =>
-          sequentially(vault, numberId, (fence, now) =>
-            writeTo(vault, numberId, credentials, keys, { received, fence, now }),
-          ),
+          Effect.asVoid(receive(vault, numberId, credentials, keys, received)),
+        receive: (numberId, credentials, keys, received) =>
+          receive(vault, numberId, credentials, keys, received),
+        hasConversations: Effect.fnUntraced(function* hasConversations(numberId) {
+          const number = yield* numbers.find(numberId)
+          return number !== null && (yield* chats.conversations(number.workspaceId)) !== null
+        }),
         replace: (numberId, credentials, keys) =>
           sequentially(vault, numberId, (fence, now) =>
             store.replace(
@@ -250,5 +266,5 @@ export class SessionVault extends Context.Service<
         wipe: (numberId) => sequentially(vault, numberId, (fence) => store.wipe(numberId, fence)),
       })
     }),
-  )
+  ).pipe(Layer.provide(MediaLinks.layer))
 }

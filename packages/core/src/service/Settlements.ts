@@ -9,11 +9,19 @@ import type { MessageChange } from "../model/MessageChange.ts"
 import type { MessageId } from "../model/Ids.ts"
 import type { Acceptance } from "../model/accept.ts"
 import type { Settlement } from "../model/Lane.ts"
+import type { ChatStore } from "../store/ChatStore.ts"
 import { Store } from "../store/Store.ts"
 import { instantOrNull } from "../model/Time.ts"
 import { WorkGate } from "./Readiness.ts"
 import { logThrottled } from "./logThrottled.ts"
-import { countAccepted, countAttempts, countEnded, countRowsTaken } from "../store/Metrics.ts"
+import {
+  countAccepted,
+  countAttempts,
+  countEnded,
+  countReceived,
+  countRowsTaken,
+  countUnreadable,
+} from "../store/Metrics.ts"
 
 const logFailed = ({ message: { error, from, id } }: MessageChange): Effect.Effect<void> =>
   logThrottled("message failed", {
@@ -76,6 +84,18 @@ const accepting =
       Effect.tap(({ _tag }) => (_tag === success ? countAccepted(acceptance) : Effect.void)),
     )
 
+const countedChats = (chats: ChatStore, wake: Effect.Effect<void>): ChatStore => ({
+  ...chats,
+  receive: (numberId, received, now) =>
+    Effect.tap(chats.receive(numberId, received, now), (outcomes) =>
+      Effect.andThen(countReceived(outcomes), wake),
+    ),
+  endCopyWaits: (now, eventIds) =>
+    Effect.tap(chats.endCopyWaits(now, eventIds), (ended) =>
+      ended === 0 ? Effect.void : Effect.andThen(countUnreadable(ended), wake),
+    ),
+})
+
 /**
  * The store for the core. It counts after each commit: every change is counted here and nowhere
  * else. It also wakes this process's event listeners, and accepts nothing while the gate is closed.
@@ -84,7 +104,7 @@ export const layerCountedStore = Layer.effect(
   Store,
   Effect.gen(function* countedStore() {
     const store = yield* Store
-    const { campaigns, messages, queue, reminders, webhooks } = store
+    const { campaigns, chats, messages, queue, reminders, webhooks } = store
     const { wake } = yield* EventSignal
     const accept = accepting(yield* WorkGate)
     const ended = (changes: ReadonlyArray<MessageChange>) =>
@@ -119,6 +139,7 @@ export const layerCountedStore = Layer.effect(
             ).pipe(Effect.andThen(logPauses(settlements, settled))),
           ),
       },
+      chats: countedChats(chats, wake),
       campaigns: {
         ...campaigns,
         take: (take) => {

@@ -3,17 +3,12 @@
  * them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import {
-  eventTypes,
-  isConversationEvent,
-  isReceivedEvent,
-  webhookEventTypes,
-} from "../model/Event.ts"
+import { eventTypes, isMessageEvent, isReceivedEvent, webhookEventTypes } from "../model/Event.ts"
 import { pingEvent } from "../model/MessageChange.ts"
 import type { CallbackAttempt } from "../model/MessageChange.ts"
 import { Egress, OutboundRule } from "../model/Egress.ts"
 import { findOrRefuse, refuse } from "../model/Refusal.ts"
-import type { Failure } from "../model/Refusal.ts"
+import type { Failure, StoreUnavailable } from "../model/Refusal.ts"
 import { Ids, eventId } from "../model/Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../model/Ids.ts"
 import { authorize, toScope } from "../model/Auth.ts"
@@ -51,8 +46,9 @@ import {
   endpointChangeParser,
   endpointLimit,
   endpointRequestParser,
-  namesConversationEvent,
+  namesMoreEvents,
   SigningSecrets,
+  withoutConversationEvents,
 } from "../model/WebhookEndpoint.ts"
 import type {
   ChangeWebhook,
@@ -150,6 +146,22 @@ export interface QueuedEvent {
 }
 
 const notFound = "webhook_not_found"
+
+/** Makes what shows endpoints as their workspace sees them: without conversations, without the events of those. */
+const makePresenter = (hasConversations: Effect.Success<typeof makeConversationCheck>) => {
+  const all = (
+    workspaceId: WorkspaceId,
+    endpoints: ReadonlyArray<WebhookEndpoint>,
+  ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable> => {
+    const matters = endpoints.some(namesMoreEvents)
+    return Effect.map(hasConversations(matters, workspaceId), (hears) =>
+      hears ? endpoints : endpoints.map(withoutConversationEvents),
+    )
+  }
+  const one = (endpoint: WebhookEndpoint): Effect.Effect<WebhookEndpoint, StoreUnavailable> =>
+    Effect.map(all(endpoint.workspaceId, [endpoint]), ([first]) => first ?? endpoint)
+  return { all, one }
+}
 
 /** What makes webhook endpoints. */
 interface EndpointWork {
@@ -263,29 +275,33 @@ export class Webhooks extends Context.Service<
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
       const hasConversations = yield* makeConversationCheck
+      const present = makePresenter(hasConversations)
 
       return Webhooks.of({
         create: Effect.fn("Webhooks.create")(function* create(input, command, idempotency) {
           const caller = yield* authorize(input, "createWebhook")
-          const hears = yield* hasConversations(namesConversationEvent(command), caller.workspaceId)
+          const hears = yield* hasConversations(namesMoreEvents(command), caller.workspaceId)
           const request = yield* Effect.fromResult(parse(command, hears))
           if (request.events.some(isReceivedEvent)) yield* authorize(input, "getReceivedMessage")
           return yield* idempotent.run(caller, idempotency, {
             work: (claim) => insert(creating, caller, request, claim),
             again: ([id]) =>
-              Effect.map(
-                findOrRefuse(notFound, id as WebhookId | undefined, store.created),
-                endpointAsCreated,
+              findOrRefuse(notFound, id as WebhookId | undefined, store.created).pipe(
+                Effect.map(endpointAsCreated),
+                Effect.flatMap(present.one),
               ),
           })
         }),
         list: Effect.fn("Webhooks.list")(function* list(input) {
           const caller = yield* authorize(input, "listWebhooks")
-          return yield* store.list(toScope(caller), false)
+          return yield* present.all(caller.workspaceId, yield* store.list(toScope(caller), false))
         }),
         get: Effect.fn("Webhooks.get")(function* get(input, id) {
           const caller = yield* authorize(input, "getWebhook")
-          return yield* findOrRefuse(notFound, id, (known) => store.get(toScope(caller), known))
+          return yield* Effect.flatMap(
+            findOrRefuse(notFound, id, (known) => store.get(toScope(caller), known)),
+            present.one,
+          )
         }),
         remove: Effect.fn("Webhooks.remove")(function* remove(input, id) {
           const caller = yield* authorize(input, "deleteWebhook")
@@ -301,7 +317,7 @@ export class Webhooks extends Context.Service<
           const rotated = yield* findOrRefuse(notFound, id, (known) =>
             store.rotate(toScope(caller), known, secretFields),
           )
-          return { ...rotated, secret }
+          return { ...(yield* present.one(rotated)), secret }
         }),
         test: Effect.fn("Webhooks.test")(function* test(input, id) {
           const caller = yield* authorize(input, "testWebhook")
@@ -329,6 +345,7 @@ interface EndpointOperations {
   readonly egress: typeof Egress.Service
   readonly parseChange: ReturnType<typeof endpointChangeParser>
   readonly hasConversations: Effect.Success<typeof makeConversationCheck>
+  readonly present: ReturnType<typeof makePresenter>
 }
 
 interface FoundEndpoint {
@@ -365,7 +382,8 @@ const parseDeliveries = Effect.fnUntraced(function* parseDeliveries(
   workspaceId: WorkspaceId | undefined,
   query: ListDeliveries,
 ) {
-  const matters = [query.type].flat().some(isConversationEvent)
+  const names = [query.type].flat().filter((type) => type !== undefined && type !== "ping")
+  const matters = !names.every(isMessageEvent)
   const hears = workspaceId !== undefined && (yield* hasConversations(matters, workspaceId))
   return yield* Effect.fromResult((hears ? decodeAllDeliveries : decodeDeliveries)(query))
 })
@@ -387,17 +405,32 @@ const listDeliveries = Effect.fnUntraced(function* listDeliveries(
 })
 
 const changeEndpoint = Effect.fnUntraced(function* changeEndpoint(
-  { egress, hasConversations, parseChange, store }: EndpointOperations,
+  { egress, hasConversations, parseChange, present, store }: EndpointOperations,
   { endpoint, scope }: FoundEndpoint,
   command: ChangeWebhook,
 ) {
-  const hears = yield* hasConversations(namesConversationEvent(command), scope.workspaceId)
+  const hears = yield* hasConversations(namesMoreEvents(command), scope.workspaceId)
   const change = yield* Effect.fromResult(parseChange(command, hears))
   const { url } = change
   if (url !== undefined && !(yield* egress.allows(url, scope.workspaceId))) {
     return yield* refuse("invalid_webhook_url", { field: "url" })
   }
-  return yield* findOrRefuse(notFound, endpoint.id, (known) => store.update(scope, known, change))
+  return yield* Effect.flatMap(
+    findOrRefuse(notFound, endpoint.id, (known) => store.update(scope, known, change)),
+    present.one,
+  )
+})
+
+const resumeEndpoint = Effect.fnUntraced(function* resumeEndpoint(
+  { present, store }: EndpointOperations,
+  scope: WebhookScope,
+  id: WebhookId | undefined,
+) {
+  const now = yield* Clock.currentTimeMillis
+  const resumed = yield* findOrRefuse(notFound, id, (known) =>
+    store.resume(scope, known, endpointLimit, now),
+  )
+  return resumed === "limit" ? yield* refuse("webhook_limit_reached") : yield* present.one(resumed)
 })
 
 const redeliverEvent = Effect.fnUntraced(function* redeliverEvent(
@@ -532,6 +565,7 @@ export class WebhookOperations extends Context.Service<
     Effect.gen(function* make() {
       const store = (yield* Store).webhooks
       const cursors = yield* makeCursors
+      const hasConversations = yield* makeConversationCheck
       const work: EndpointOperations = {
         store,
         workspaces: yield* Workspaces,
@@ -539,12 +573,14 @@ export class WebhookOperations extends Context.Service<
         wakeUp: yield* WakeUp,
         egress: yield* Egress,
         parseChange: endpointChangeParser(yield* OutboundRule),
-        hasConversations: yield* makeConversationCheck,
+        hasConversations,
+        present: makePresenter(hasConversations),
       }
 
       return WebhookOperations.of({
         list: Effect.fn("WebhookOperations.list")(function* list(role, workspaceId) {
-          return yield* store.list(yield* scopeIn(work, role, workspaceId, "reading"), true)
+          const scope = yield* scopeIn(work, role, workspaceId, "reading")
+          return yield* work.present.all(scope.workspaceId, yield* store.list(scope, true))
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
           function* deliveries(role, workspaceId, id, query) {
@@ -586,11 +622,7 @@ export class WebhookOperations extends Context.Service<
         ),
         resume: Effect.fn("WebhookOperations.resume")(function* resume(role, workspaceId, id) {
           const scope = yield* scopeIn(work, role, workspaceId)
-          const now = yield* Clock.currentTimeMillis
-          const resumed = yield* findOrRefuse(notFound, id, (known) =>
-            store.resume(scope, known, endpointLimit, now),
-          )
-          return resumed === "limit" ? yield* refuse("webhook_limit_reached") : resumed
+          return yield* resumeEndpoint(work, scope, id)
         }),
         redeliver: Effect.fn("WebhookOperations.redeliver")(
           function* redeliver(role, workspaceId, id, command) {

@@ -10,6 +10,8 @@ export const changeFeedTopics = [
   "reminders",
   "number_checks",
   "campaigns",
+  // Only told where conversations are on.
+  "chats",
 ] as const
 
 export type ChangeFeedTopic = (typeof changeFeedTopics)[number]
@@ -23,7 +25,10 @@ export interface ChangeFeedMark {
 }
 
 export interface ChangeFeedMarkLimits {
-  /** The newest messages and number checks of each mode; older messages have events. */
+  /**
+   * The newest messages and number checks of each mode, and its chats with the latest activity; older messages
+   * have events.
+   */
   readonly recent: number
   /** Numbers, endpoints, and reminders and campaigns of each mode. */
   readonly most: number
@@ -55,13 +60,17 @@ export interface ChangeFeedStore {
 
 export const markLimits: ChangeFeedMarkLimits = { recent: 50, most: 1000 }
 
-/** The topics whose lists are whole: a record that is gone from them was deleted. */
+/** The topics whose lists are whole. */
 const wholeTopics: ReadonlySet<ChangeFeedTopic> = new Set([
   "numbers",
   "webhooks",
   "reminders",
   "campaigns",
 ])
+
+/** A record that is gone from its list was deleted, or may have been: others became newer. */
+const isToldOnceGone = (topic: ChangeFeedTopic): boolean =>
+  wholeTopics.has(topic) || topic === "chats"
 
 /** Ids by topic that differ; null where too many records are new to name them. */
 export const changedMarks = (
@@ -76,7 +85,7 @@ export const changedMarks = (
   }
   for (const [name, mark] of after) if (before.get(name)?.mark !== mark.mark) add(mark)
   for (const [name, mark] of before) {
-    if (wholeTopics.has(mark.topic) && !after.has(name)) add(mark)
+    if (isToldOnceGone(mark.topic) && !after.has(name)) add(mark)
   }
   // Of so many recent records one may have come and gone from the list between two looks.
   const isOverrun = (topic: ChangeFeedTopic, count: number) =>

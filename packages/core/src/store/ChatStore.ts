@@ -6,9 +6,9 @@ import type { CallerScope } from "../model/Auth.ts"
 import type { ChatEntry, EntryPlace } from "../model/ChatEntry.ts"
 import type { ConversationSettings, ReceivedStorage } from "../model/Conversation.ts"
 import type { IdempotencyClaim } from "../model/Idempotency.ts"
-import type { ChatId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
+import type { ChatId, EventId, NumberId, ReceivedMessageId, WorkspaceId } from "../model/Ids.ts"
 import type { PageOf, PageQuery } from "../model/Page.ts"
-import type { Incoming, NewReceived, ReceivedKind } from "../model/Incoming.ts"
+import type { Addressed, NewReceived, ReceivedKind, ReceivedOutcome } from "../model/Incoming.ts"
 import type { Chat, ReceivedMessage } from "../model/Received.ts"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { Platform } from "../model/SendingNumber.ts"
@@ -18,14 +18,6 @@ import type { ReadMark } from "./Transport.ts"
 /** Settings with what is kept under them. */
 export interface StoredConversations extends ConversationSettings {
   readonly stored: ReceivedStorage
-}
-
-/** What became of an incoming message. */
-export interface ReceivedOutcome {
-  /** Null where it is not kept: conversations are off, its group is not kept, or the number was removed. */
-  readonly id: ReceivedMessageId | null
-  /** False for a repeat. */
-  readonly isNew: boolean
 }
 
 /** Null fields leave out nothing. */
@@ -109,22 +101,41 @@ export interface ChatStore {
    */
   deleteConversations(workspaceId: WorkspaceId): Effect.Effect<boolean, StoreUnavailable>
   /**
-   * Stores what was written to a number, in that order, where its workspace has conversations and
-   * keeps it (`isKept`). One commit: people and chats, found by any address (`personAddresses`) and
-   * merged where a message tells that two of the number's are one; the message with the number's
-   * next `sequence`; its event (`receivedEvent`) and deliveries; the marks that drop its repeats
-   * (`receivedMarks`). Of two people, or two chats, the lower id stays. One outcome for each, in their order.
+   * Stores what happened in a number's chats, in that order, where its workspace has conversations
+   * and keeps it (`isKept`). One commit, with the events and their deliveries. One outcome for each, in
+   * their order.
+   *
+   * - Messages: people and chats, found by any address (`personAddresses`) and merged where a message
+   *   tells that two of the number's are one; the message with the number's next `sequence`; its event
+   *   (`receivedEvent`); the marks that drop its repeats (`receivedMarks`). Of two people, or two chats,
+   *   the lower id stays. One that waits for a copy waits no more; one that was stored as `unreadable`
+   *   gets what the copy says (`isRecovered`, `changedEvent`).
+   * - Unreadable ones that are not stored: they wait, from the first time on, for `copyWaitMillis`.
+   * - Changes of a stored message of the chat, by its author unless verified (`changedMessage`,
+   *   `changedEvent`). Reactions: to a stored message or to one of this service (`changedReaction`,
+   *   `reactionEvent`). `needsNoCopy` knows one that has an id of its own, whatever became of it.
+   * - Gaps: their event alone (`gapEvent`).
    */
   receive(
     numberId: NumberId,
     received: ReadonlyArray<NewReceived>,
     now: number,
   ): Effect.Effect<ReadonlyArray<ReceivedOutcome>, StoreUnavailable>
-  /** Whether `receive` would take it for a repeat, erased ones included. */
-  isReceived(
-    numberId: NumberId,
-    incoming: Pick<Incoming, "fromMe" | "group" | "mode" | "person" | "remoteId">,
-  ): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Whether nobody need be asked for a copy of a message or a change: it is stored, erased ones
+   * included, or its group is not kept.
+   */
+  needsNoCopy(numberId: NumberId, message: Addressed): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Stores messages whose wait for a copy has ended by `now` as `unreadable` (`withoutCopy`), the
+   * longest waiting first, at most as many as there are ids of events. How many waits ended, those of
+   * workspaces that keep nothing any more included. A wait for a number that another transaction has
+   * locked may be left for the next round.
+   */
+  endCopyWaits(
+    now: number,
+    eventIds: ReadonlyArray<EventId>,
+  ): Effect.Effect<number, StoreUnavailable>
   /** Newest first; of numbers and modes of the scope. Erased ones are left out. */
   listReceived(
     scope: CallerScope,

@@ -24,6 +24,7 @@ export const kindsOfWork = [
   "reminders",
   "campaigns",
   "pauses",
+  "copies",
   "read_marks",
   "files",
 ] as const
@@ -91,6 +92,7 @@ export interface DueWork {
    *   they link themselves; unclaimed live ones when they were requested.
    * - campaigns: when `CampaignStore.due` would list them.
    * - pauses: when one ends by itself whose begin was reported (see `pauseReport`).
+   * - copies: when a message has waited long enough for a copy (see `ChatStore.endCopyWaits`).
    * - read marks: of connected numbers (see `ChatStore.claimReadMarks`).
    * - files of received messages: when due; claimed ones at the end of their lease.
    *

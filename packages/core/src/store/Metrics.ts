@@ -2,8 +2,10 @@
  * Metrics: counters of this process, and the port that reads the whole service's figures. Each
  * labelled counter is created once, so that counting neither looks up nor allocates.
  */
-import { Effect, Metric } from "effect"
+import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { NumberId } from "../model/Ids.ts"
+import type { ReceivedOutcome } from "../model/Incoming.ts"
 import type { MessageChange } from "../model/MessageChange.ts"
 import type { Message } from "../model/Message.ts"
 import type { Acceptance } from "../model/accept.ts"
@@ -167,6 +169,121 @@ export const countAccepted = ({ messages, mode }: Acceptance): Effect.Effect<voi
 
 /** After the commit that took them on. */
 export const countRowsTaken = (rows: number): Effect.Effect<void> => Metric.update(rowsTaken, rows)
+
+// What people write. Only a process that has received something exposes them.
+
+const receivedCounter = (name: string, description: string) =>
+  counter(`messaging_received_${name}_total`, description, {})
+
+const receivedCounters = {
+  messages: receivedCounter("messages", "Received messages that this process stored."),
+  repeats: receivedCounter(
+    "repeats",
+    "Times that a platform told this process of what was stored already.",
+  ),
+  unreadable: receivedCounter(
+    "unreadable",
+    "Received messages that this process stored unread, since no copy came.",
+  ),
+  gaps: receivedCounter("gaps", "Gaps in what a platform told this process."),
+}
+
+const receivedAs: Readonly<
+  Record<ReceivedOutcome["became"], keyof typeof receivedCounters | null>
+> = {
+  stored: "messages",
+  recovered: null,
+  waiting: null,
+  changed: null,
+  told: "gaps",
+  repeat: "repeats",
+  dropped: null,
+}
+
+/** What a number received and the store has not taken yet. */
+interface UnstoredReceived {
+  readonly since: number
+  /** When the store last failed to take it; null while it is asked. */
+  failedAt: number | null
+}
+
+/** By the registry of a process's counters. */
+const unstored = new WeakMap<object, Map<NumberId, UnstoredReceived>>()
+
+const ofUnstored = Effect.map(Effect.service(Metric.MetricRegistry), (registry) => {
+  const waits = unstored.get(registry) ?? new Map<NumberId, UnstoredReceived>()
+  unstored.set(registry, waits)
+  return waits
+})
+
+const countAsReceived = (
+  names: ReadonlyArray<keyof typeof receivedCounters>,
+): Effect.Effect<void> =>
+  names.length === 0
+    ? Effect.void
+    : Effect.all(
+        [
+          ofUnstored,
+          ...Object.values(receivedCounters).map((each) => Metric.update(each, 0)),
+          countEach(names.map((name) => receivedCounters[name])),
+        ],
+        { discard: true },
+      )
+
+/** After the commit that had these outcomes. */
+export const countReceived = (outcomes: ReadonlyArray<ReceivedOutcome>): Effect.Effect<void> =>
+  countAsReceived(outcomes.flatMap(({ became }) => receivedAs[became] ?? []))
+
+/** After the commit that stored so many messages as unreadable. */
+export const countUnreadable = (messages: number): Effect.Effect<void> =>
+  countAsReceived(
+    Array.from({ length: messages }, () => ["messages", "unreadable"] as const).flat(),
+  )
+
+/** A number that was let go tries no more. */
+const triedAgainWithinMillis = 60_000
+
+/** Notes how long a number's received messages wait for the store, over all tries of the write. */
+export const timeStoring = <A, E extends { readonly _tag: string }>(
+  numberId: NumberId,
+  write: Effect.Effect<A, E>,
+): Effect.Effect<A, E> =>
+  Effect.gen(function* () {
+    const waits = yield* ofUnstored
+    const wait = waits.get(numberId) ?? { since: yield* Clock.currentTimeMillis, failedAt: null }
+    wait.failedAt = null
+    waits.set(numberId, wait)
+    return yield* Effect.onExit(write, (exit) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const isAway = Exit.isFailure(exit) && isStoreAway(exit.cause)
+        if (isAway) wait.failedAt = now
+        else if (waits.get(numberId) === wait) waits.delete(numberId)
+      }),
+    )
+  })
+
+/** Everything else is an answer, or the end of the number's owner. */
+const isStoreAway = (cause: Cause.Cause<{ readonly _tag: string }>): boolean =>
+  Option.match(Cause.findErrorOption(cause), {
+    onNone: () => Cause.hasDies(cause),
+    onSome: ({ _tag }) => _tag === "StoreUnavailable",
+  })
+
+/**
+ * Seconds for which the oldest received message of this process has waited to be stored; null before the
+ * first was received.
+ */
+export const unstoredSeconds: Effect.Effect<number | null> = Effect.gen(
+  function* unstoredSeconds() {
+    const waits = unstored.get(yield* Metric.MetricRegistry)
+    if (waits === undefined) return null
+    const now = yield* Clock.currentTimeMillis
+    const since = [...waits.values()]
+      .filter(({ failedAt }) => failedAt === null || now - failedAt < triedAgainWithinMillis)
+      .map((wait) => wait.since)
+    return Math.max(0, now - Math.min(now, ...since)) / 1000
+  },
+)
 
 /** This process's counts since its start, both modes together. */
 interface Counted {

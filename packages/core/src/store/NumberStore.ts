@@ -107,6 +107,16 @@ export const changedTo = (
   return { at: changed?.at ?? now, reason }
 }
 
+/** Since when a number that gets `status` is not connected; null while it is, and before it was for the first time. */
+export const awaySinceAfter = (
+  before: { readonly status: SendingNumber["status"]; readonly awaySince: number | null },
+  status: SendingNumber["status"],
+  now: number,
+): number | null => {
+  if (status === "connected") return null
+  return before.status === "connected" ? now : before.awaySince
+}
+
 /** How often a process repeats its reports, and after how long it counts as dead. */
 const reportMillis = 10_000
 const reportLastsMillis = 45_000

@@ -4,8 +4,15 @@
  * process, and all workers share it. The emulator alone calls it.
  */
 import type { Effect } from "effect"
+import type { Addressed } from "../model/Incoming.ts"
 import type { StoreUnavailable } from "../model/Refusal.ts"
-import type { MessageId, NumberId, TransportId, WorkspaceId } from "../model/Ids.ts"
+import type {
+  MessageId,
+  NumberId,
+  ReceivedMessageId,
+  TransportId,
+  WorkspaceId,
+} from "../model/Ids.ts"
 import type { Phone } from "../model/Recipient.ts"
 import type { PageOf, PageQuery } from "../model/Page.ts"
 import type { OutgoingMedia } from "./Transport.ts"
@@ -40,6 +47,14 @@ export interface SentCopy {
 /** What reaches a phone. */
 export type ReceivedCopy = Omit<SentCopy, "id" | "messageId" | "workspaceId">
 
+/** A received message, as the platform knows it. */
+export interface WrittenMessage {
+  readonly id: ReceivedMessageId
+  readonly numberId: NumberId
+  readonly message: Addressed
+  readonly text: string
+}
+
 /** Which copies; null: all. */
 export interface SentFilter {
   readonly numberId: NumberId | null
@@ -61,6 +76,8 @@ export interface SimulatedPhones {
    * already had that copy. `then` replaces the number's behaviour in the same commit.
    */
   receive(copy: ReceivedCopy, then: PhoneBehaviour | null): Effect.Effect<boolean, StoreUnavailable>
+  /** Null for a message that cannot be read any more. */
+  written(id: ReceivedMessageId): Effect.Effect<WrittenMessage | null, StoreUnavailable>
   /** Newest first. */
   sent(filter: SentFilter, page: PageQuery): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
 }

@@ -9,10 +9,10 @@ import type { NumberStore } from "../store/NumberStore.ts"
 import { Clock, Context, Data, Effect, Layer, Option, Scope, Stream } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { makeTick } from "../service/makeTick.ts"
-import { endMessage } from "../model/MessageChange.ts"
+import { endMessage, messageJson } from "../model/MessageChange.ts"
 import type { Ending } from "../model/MessageChange.ts"
 import { eventId, Ids, numberEventIds } from "../model/Ids.ts"
-import type { MediaId, WorkspaceId } from "../model/Ids.ts"
+import type { EventId, MediaId, WorkspaceId } from "../model/Ids.ts"
 import { sharedLimits } from "../model/Bulkhead.ts"
 import {
   markMissingFiles,
@@ -56,6 +56,7 @@ import type {
 } from "../model/Lane.ts"
 import { testAnswer, testAnswerMillis } from "../model/Conversation.ts"
 import { keptIncoming } from "../model/Incoming.ts"
+import type { NewReceived } from "../model/Incoming.ts"
 import { toTarget } from "../model/Recipient.ts"
 import { isOwned } from "../model/Shards.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
@@ -678,22 +679,40 @@ export const makeExpirer = makeEndingLoop(
   Effect.succeed(Effect.succeed(0)),
 )
 
-/** Ends of pauses that one commit reports. */
-const pauseBatch = 100
+/** Changes that one commit reports. */
+const reportBatch = 100
+
+/** A loop that reports what time alone has changed. `report` answers how many changes, at most one for each id. */
+const makeReporter = (
+  work: Work,
+  report: (
+    store: Store["Service"],
+    now: number,
+    eventIds: ReadonlyArray<EventId>,
+  ) => Effect.Effect<number, StoreUnavailable>,
+) =>
+  Effect.gen(function* makeLoop() {
+    const store = yield* Store
+    const ids = yield* Ids
+    const context = yield* Effect.context<WakeUp | Store>()
+    const runOnce = Effect.gen(function* runOnce() {
+      const now = yield* Clock.currentTimeMillis
+      const eventIds = Array.from({ length: reportBatch }, () => eventId(ids, now))
+      return yield* report(store, now, eventIds)
+    })
+    const run = runLoop({ work, runOnce: Effect.map(runOnce, (reported) => reported > 0) })
+    return { runOnce, run: Effect.provideContext(run, context) }
+  })
 
 /** Reports pauses that end by themselves (contract: Events of conversations). */
-export const makePauseReporter = Effect.gen(function* makePauseReporter() {
-  const { queue } = yield* Store
-  const ids = yield* Ids
-  const context = yield* Effect.context<WakeUp | Store>()
-  const runOnce = Effect.gen(function* runOnce() {
-    const now = yield* Clock.currentTimeMillis
-    const eventIds = Array.from({ length: pauseBatch }, () => eventId(ids, now))
-    return yield* queue.reportEndedPauses(now, eventIds)
-  })
-  const run = runLoop({ work: "pauses", runOnce: Effect.map(runOnce, (reported) => reported > 0) })
-  return { runOnce, run: Effect.provideContext(run, context) }
-})
+export const makePauseReporter = makeReporter("pauses", ({ queue }, now, eventIds) =>
+  queue.reportEndedPauses(now, eventIds),
+)
+
+/** Stores messages as unreadable whose copy did not come in time (contract: Guarantees of conversations). */
+export const makeCopyWaits = makeReporter("copies", ({ chats }, now, eventIds) =>
+  chats.endCopyWaits(now, eventIds),
+)
 
 /** Phones to which test messages fail, and how. */
 const failingTestPhones: Readonly<Record<string, MessageError>> = {
@@ -716,6 +735,7 @@ const makeTestTicks = Effect.gen(function* makeTestTicks() {
   const { chats, messages } = yield* Store
   const applyTick = yield* makeTick
   const ids = yield* Ids
+  const { link } = yield* MediaLinks
   // Callers that run a single round have none.
   const scope = Option.getOrNull(yield* Effect.serviceOption(Scope.Scope))
   /** A process that ends within that second leaves the message without an answer. */
@@ -724,7 +744,11 @@ const makeTestTicks = Effect.gen(function* makeTestTicks() {
     const now = yield* Clock.currentTimeMillis
     const answer = testAnswer(message, now)
     if (answer === null) return
-    const received = { incoming: keptIncoming(answer), eventId: eventId(ids, now) }
+    const received: NewReceived = {
+      incoming: keptIncoming(answer),
+      eventId: eventId(ids, now),
+      toMessageJson: (sent) => messageJson(sent, now, link),
+    }
     yield* chats.receive(message.from.id, [received], now)
   })
   return Effect.gen(function* applyTestTicks() {

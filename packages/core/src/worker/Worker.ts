@@ -17,7 +17,13 @@ import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
 import type { TakeEvent, TransportEvent } from "../store/Transport.ts"
 import { makeCampaignRunner } from "./CampaignRunner.ts"
 import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
-import { makeDispatcher, makeExpirer, makePauseReporter, makeTestModeSender } from "./Dispatcher.ts"
+import {
+  makeCopyWaits,
+  makeDispatcher,
+  makeExpirer,
+  makePauseReporter,
+  makeTestModeSender,
+} from "./Dispatcher.ts"
 import { makeHousekeeper } from "./Housekeeper.ts"
 import { sharedStore } from "./LeaseLoop.ts"
 import { makeConnectionReporter, makeLinker } from "./Linker.ts"
@@ -85,6 +91,7 @@ export class Worker extends Context.Service<
         (yield* makeLinker).run,
         (yield* makeTestModeSender).run,
         (yield* makePauseReporter).run,
+        (yield* makeCopyWaits).run,
         (yield* makeReminderRunner).run,
         (yield* makeCampaignRunner).run,
         (yield* makeHousekeeper).run,

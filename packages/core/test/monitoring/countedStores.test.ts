@@ -1,15 +1,19 @@
 /** Counters follow the commit: what a store did not write is not counted. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
+import { TestClock } from "effect/testing"
+import type { ReceivedOutcome } from "../../src/model/Incoming.ts"
 import type { MessageId, NumberId } from "../../src/model/Ids.ts"
 import type { MessageState } from "../../src/model/Message.ts"
+import { StoreUnavailable } from "../../src/model/Refusal.ts"
 import { EventSignal } from "../../src/service/EventFeed.ts"
 import type { MessageChange } from "../../src/model/MessageChange.ts"
 import type { MessageStore } from "../../src/store/MessageStore.ts"
 import type { Acceptance, AcceptanceOutcome } from "../../src/model/accept.ts"
 import { layerCountedStore } from "../../src/service/Settlements.ts"
+import { NumberMoved } from "../../src/service/NumberOwnership.ts"
 import { Readiness, WorkGate } from "../../src/service/Readiness.ts"
-import { startCounting } from "../../src/store/Metrics.ts"
+import { startCounting, timeStoring, unstoredSeconds } from "../../src/store/Metrics.ts"
 import type { DeliveryResult } from "../../src/store/WebhookStore.ts"
 import { unchangedLane } from "../../src/model/Lane.ts"
 import type { Settlement } from "../../src/model/Lane.ts"
@@ -45,6 +49,7 @@ const layerGate = WorkGate.layer.pipe(
 interface Answers {
   readonly accept?: AcceptanceOutcome
   readonly run?: RunCommit
+  readonly became?: ReadonlyArray<ReceivedOutcome["became"]>
   /** The ids that the store has ended or settled. */
   readonly written?: ReadonlySet<MessageId>
   readonly refused?: MessageChange | null
@@ -54,7 +59,8 @@ const accepted: AcceptanceOutcome & RunCommit = { _tag: "Accepted", ids: [], run
 
 /** Non-zero counters after the effect has used a store with these answers. */
 const countedBy = <E>(answers: Answers, use: Effect.Effect<unknown, E, Store>) => {
-  const { accept = accepted, refused = null, run = accepted, written = ids() } = answers
+  const { accept = accepted, became = [], refused = null, run = accepted } = answers
+  const { written = ids() } = answers
   const stores = storeWith({
     messages: {
       accept: () => Effect.succeed(accept),
@@ -67,6 +73,10 @@ const countedBy = <E>(answers: Answers, use: Effect.Effect<unknown, E, Store>) =
     },
     reminders: { run: () => Effect.succeed(run) },
     webhooks: { settleDeliveries: () => Effect.void },
+    chats: {
+      receive: () => Effect.succeed(became.map((one) => ({ id: null, became: one }))),
+      endCopyWaits: () => Effect.succeed(2),
+    },
   })
   return Effect.gen(function* () {
     yield* startCounting
@@ -99,6 +109,24 @@ describe("counted stores", () => {
       assert.deepStrictEqual(counted, [
         ["messaging_messages_accepted_total", "live", 4],
         ["messaging_messages_accepted_total", "test", 1],
+      ])
+    }),
+  )
+
+  it.effect("count what was received, what came again or was never readable, and gaps", () =>
+    Effect.gen(function* () {
+      const counted = yield* countedBy(
+        { became: ["stored", "stored", "repeat", "told", "waiting", "changed", "dropped"] },
+        Effect.gen(function* () {
+          yield* (yield* Store).chats.receive(7 as NumberId, [], 0)
+          yield* (yield* Store).chats.endCopyWaits(0, [])
+        }),
+      )
+      assert.sameDeepMembers(counted, [
+        ["messaging_received_messages_total", "", 4],
+        ["messaging_received_repeats_total", "", 1],
+        ["messaging_received_unreadable_total", "", 2],
+        ["messaging_received_gaps_total", "", 1],
       ])
     }),
   )
@@ -187,4 +215,34 @@ describe("counted stores", () => {
       )
     }).pipe(Effect.provide(Layer.provideMerge(counted, EventSignal.layer)))
   })
+})
+
+describe("what waits for the store", () => {
+  const outage = Effect.fail(new StoreUnavailable({ operation: "test", cause: "away" }))
+  const store = <E extends { readonly _tag: string }>(write: Effect.Effect<void, E>) =>
+    Effect.ignore(timeStoring(7 as NumberId, write))
+  const isolated = Effect.provideService(Metric.MetricRegistry, new Map())
+
+  it.effect("is timed from its first try on, until the store takes it", () =>
+    Effect.gen(function* () {
+      assert.isNull(yield* unstoredSeconds)
+      yield* store(outage)
+      yield* TestClock.adjust(20_000)
+      yield* store(outage)
+      yield* TestClock.adjust(10_000)
+      assert.strictEqual(yield* unstoredSeconds, 30)
+      yield* store(Effect.void)
+      assert.strictEqual(yield* unstoredSeconds, 0)
+    }).pipe(isolated),
+  )
+
+  it.effect("waits no more once its number was let go", () =>
+    Effect.gen(function* () {
+      yield* store(outage)
+      yield* TestClock.adjust(61_000)
+      assert.strictEqual(yield* unstoredSeconds, 0)
+      yield* store(Effect.fail(new NumberMoved({ numberId: 7 as NumberId })))
+      assert.strictEqual(yield* unstoredSeconds, 0)
+    }).pipe(isolated),
+  )
 })

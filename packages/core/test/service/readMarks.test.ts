@@ -58,6 +58,7 @@ const written = (number: NumberId, count: number) =>
     const newReceived = yield* makeNewReceived
     const now = yield* Clock.currentTimeMillis
     const texts = Array.from({ length: count }, (_, index) => ({
+      _tag: "Message" as const,
       remoteId: `R${index} ${now}`,
       mode: "live" as const,
       fromMe: false,

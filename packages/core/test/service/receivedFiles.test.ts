@@ -15,7 +15,7 @@ import {
 } from "../../src/index.ts"
 import type {
   FileRequest,
-  Incoming,
+  IncomingMessage,
   NumberId,
   ReceivedFile,
   ReceivedMessageId,
@@ -86,7 +86,8 @@ const receive = Effect.fnUntraced(function* receive(
   file: Partial<ReceivedFile> = {},
 ) {
   const newReceived = yield* makeNewReceived
-  const incoming: Incoming = {
+  const incoming: IncomingMessage = {
+    _tag: "Message",
     remoteId: `R${++written}`,
     mode: "live",
     fromMe: false,

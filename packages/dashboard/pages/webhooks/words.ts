@@ -129,8 +129,13 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
   "number.disconnected": "Number disconnected",
   "number.paused": "Number paused",
   "number.resumed": "Number resumed",
+  "number.gap": "Messages may be missing",
   "message.received": "Received",
   "message.echo": "Written on the phone",
+  "message.edited": "Edited",
+  "message.revoked": "Revoked",
+  "message.reaction": "Reaction",
+  "message.recovered": "Recovered",
 }
 
 export const callbacksLabels = {

@@ -12,6 +12,7 @@ import {
   Readiness,
   sleepInRealTime,
   startCounting,
+  unstoredSeconds,
   version,
   Store,
 } from "@messaging-service/core"
@@ -264,6 +265,7 @@ const toGauges = ({ campaigns, ...figures }: AllFigures, now: number) => [
 const scrapedGauges = (
   figures: AllFigures | null,
   reasons: ReadonlyMap<NotReadyReason, string>,
+  unstored: number | null,
   now: number,
 ): Effect.Effect<string> =>
   Effect.suspend(() =>
@@ -278,6 +280,15 @@ const scrapedGauges = (
           "1 when the store answered this scrape, else 0, and then its figures are missing.",
           figures === null ? 0 : 1,
         ),
+        ...(unstored === null
+          ? []
+          : [
+              gauge(
+                "messaging_received_unstored_seconds",
+                "Seconds for which the oldest received message of this process has waited to be stored.",
+                unstored,
+              ),
+            ]),
         ...(figures === null ? [] : toGauges(figures, now)),
       ],
       { discard: true },
@@ -312,6 +323,7 @@ export const metricsRoute = Effect.gen(function* metricsRoute() {
       const gauges = yield* scrapedGauges(
         cached?.found ?? null,
         reasons,
+        yield* Effect.provideContext(unstoredSeconds, context),
         cached?.at ?? (yield* Clock.currentTimeMillis),
       )
       const counted = yield* Effect.provideContext(format(), context)

@@ -7,6 +7,8 @@ import {
   connectionReasons,
   described,
   maximumFileBytes,
+  gapEventType,
+  gapReasons,
   numberEventTypes,
   numberStatuses,
   operations,
@@ -42,7 +44,7 @@ import {
   replayed,
   retryAfter,
 } from "./Operation.ts"
-import { ReceivedMessageJson } from "../v2/chats.ts"
+import { ReactionJson, ReceivedMessageJson } from "../v2/chats.ts"
 import { MessageJson } from "../v2/messages.ts"
 import type {
   Answer,
@@ -184,7 +186,7 @@ const streamHeaders: Readonly<Record<NonNullable<Entry["contentType"]>, Readonly
   "text/csv": [disposition, noSniff],
 }
 
-const answerContent = ({ answer, contentType }: Entry): Content =>
+const answerContent = ({ answer, contentType }: Pick<Entry, "answer" | "contentType">): Content =>
   contentType === undefined
     ? jsonContent(answer.schema, answer.example)
     : {
@@ -208,9 +210,13 @@ const successes = ({
   status,
   success,
   successAgain,
-}: Entry): ReadonlyArray<readonly [status: number, description: string]> => [
-  [status ?? 200, success],
-  ...(successAgain === undefined ? [] : [[200, successAgain] as const]),
+  ...route
+}: Entry): ReadonlyArray<readonly [status: number, description: string, content: Content]> => [
+  [status ?? 200, success, answerContent(route)],
+  ...(successAgain === undefined ? [] : [[200, successAgain, answerContent(route)] as const]),
+  ...(route.later === undefined
+    ? []
+    : [[202, route.later.success, answerContent(route.later)] as const]),
 ]
 
 const routeOperation = (
@@ -225,7 +231,7 @@ const routeOperation = (
   headers: [...common.headers, clientRequestId],
   body: requestBody(route.request),
   answers: [
-    ...successes(route).map(([status, description]) => ({
+    ...successes(route).map(([status, description, content]) => ({
       status,
       description,
       headers: [
@@ -233,7 +239,7 @@ const routeOperation = (
         ...(route.contentType === undefined ? [] : streamHeaders[route.contentType]),
         ...(common.answerHeaders ?? []),
       ],
-      content: answerContent(route),
+      content,
     })),
     ...refusals(
       [...common.refused, ...refusedReading(route.request), ...(route.refused ?? [])],
@@ -748,11 +754,57 @@ const numberEvents: Readonly<Record<NumberEventType, string>> = {
   "number.resumed": "A pause of a number ended.",
 }
 
-/** When the events of received messages occur, where conversations are on. */
-const receivedEvents: Readonly<Record<ReceivedEventType, string>> = {
-  "message.received": "A person wrote to a number, or in a group of it.",
-  "message.echo": "A number's owner wrote, on the phone or another device.",
+const ReceivedEventJson = Schema.Struct({ received_message: ReceivedMessageJson })
+
+/** The events of received messages, where conversations are on: when they occur, and an example. */
+const receivedEvents: Readonly<
+  Record<
+    ReceivedEventType,
+    { readonly occasion: string; readonly data?: Schema.Top; readonly example: unknown }
+  >
+> = {
+  "message.received": {
+    occasion: "A person wrote to a number, or in a group of it.",
+    example: { received_message: examples.received },
+  },
+  "message.echo": {
+    occasion: "A number's owner wrote, on the phone or another device.",
+    example: { received_message: { ...examples.received, from_me: true } },
+  },
+  "message.edited": {
+    occasion: "The author of a received message changed it.",
+    example: { received_message: examples.edited },
+  },
+  "message.revoked": {
+    occasion: "The author of a received message took it back, or a group's administrator did.",
+    example: { received_message: examples.revoked },
+  },
+  "message.reaction": {
+    occasion:
+      "A person reacted to a received message or to one of yours, changed the reaction or took it back.",
+    data: Schema.Union([
+      Schema.Struct({ reaction: ReactionJson, received_message: ReceivedMessageJson }),
+      Schema.Struct({ reaction: ReactionJson, message: MessageJson }),
+    ]),
+    example: { reaction: examples.reaction, message: examples.sent },
+  },
+  "message.recovered": {
+    occasion: "A received message of kind `unreadable` could be read after all.",
+    example: { received_message: examples.received },
+  },
 }
+
+const GapEventJson = Schema.Struct({
+  gap: Schema.Struct({
+    number_id: IdJson,
+    from: described(Time, "Nothing is missing before it."),
+    until: described(Time, "Nothing is missing after it."),
+    reason: described(
+      Schema.Literals(gapReasons),
+      "`relinked`: the number was linked again. `skipped`: the platform said so.",
+    ),
+  }),
+})
 
 const NumberEventJson = Schema.Struct({
   number: Schema.Struct({
@@ -777,14 +829,17 @@ const webhookCalls: ReadonlyArray<Call> = [
       since: "2030-01-31T07:00:02Z",
     }),
   ),
-  ...receivedEventTypes.map((type) =>
-    eventCall(
-      type,
-      `${receivedEvents[type]} Needs conversations, and a key with \`chats:read\`.`,
-      Schema.Struct({ received_message: ReceivedMessageJson }),
-      { received_message: { ...examples.received, from_me: type === "message.echo" } },
-    ),
+  eventCall(
+    gapEventType,
+    "Messages of a number may be missing, and nothing else tells of them. Needs conversations.",
+    GapEventJson,
+    { gap: examples.gap },
   ),
+  ...receivedEventTypes.map((type) => {
+    const { data = ReceivedEventJson, example, occasion } = receivedEvents[type]
+    const needs = "Needs conversations, and a key with `chats:read`."
+    return eventCall(type, `${occasion} ${needs}`, data, example)
+  }),
   eventCall(
     "ping",
     "A test of the endpoint was asked for.",

@@ -68,9 +68,24 @@ const chat = {
   merged_into: null,
 }
 
+const reaction = { from: received.from, emoji: "👍", at: "2030-01-31T07:00:30Z" }
+
 export const examples = {
   message,
   received,
+  reaction,
+  edited: {
+    ...received,
+    text: "Is our table ready?",
+    edited_at: "2030-01-31T07:01:00Z",
+  },
+  revoked: { ...received, text: "", revoked_at: "2030-01-31T07:02:00Z" },
+  gap: {
+    number_id: 12,
+    from: "2030-01-30T18:00:00Z",
+    until: "2030-01-31T07:00:02Z",
+    reason: "relinked",
+  },
   chat,
   /** What only operators see of a message. */
   workspaceOnly: { reference: null, transport_id: "0123456789ABCDEF0123" },

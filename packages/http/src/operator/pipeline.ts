@@ -43,7 +43,7 @@ import type {
 import { Effect, Redacted, Result, Schema } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { StreamedAnswer } from "../Entry.ts"
+import { LaterAnswer, StreamedAnswer } from "../Entry.ts"
 import type { Entry, Input } from "../Entry.ts"
 import {
   findAuthorization,
@@ -123,7 +123,7 @@ interface OperatorEntry<
   ) => Effect.Effect<void, Refusal, CampaignFiles | Scope.Scope>
   handler(
     input: OperatorInput<Path, Request>,
-  ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable, Services>
+  ): Effect.Effect<Answer["Type"] | LaterAnswer, Refusal | StoreUnavailable, Services>
 }
 
 export type OperatorRoute<Services = OperatorServices> = Heading &
@@ -325,6 +325,10 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
         : error,
     )
     if (answer instanceof StreamedAnswer) return { status: 200, streamed: answer } as const
+    if (answer instanceof LaterAnswer) {
+      const { schema } = (route.later ?? route).answer
+      return { status: 202, json: writeJson(schema, answer.value) } as const
+    }
     const status = incoming.isDoneAlready ? 200 : (route.status ?? 200)
     return { status, json: writeJson(route.answer.schema, answer) }
   }, Effect.scoped)

@@ -66,6 +66,17 @@ const ContentJson = Schema.Union([
   Schema.Struct({ truncated }),
 ])
 
+const reactionFields = {
+  from: described(PersonJson, "The number itself for its owner."),
+  at: described(TimeText, "The author's time."),
+}
+
+/** A reaction as its event tells of it. */
+export const ReactionJson = Schema.Struct({
+  ...reactionFields,
+  emoji: described(TextOrNull, "Null: it was taken back."),
+}).annotate({ identifier: "Reaction" })
+
 /** A received message as the core's `receivedJson` shows it, in answers as in events. */
 export const ReceivedMessageJson = Schema.Struct({
   id: IdJson,
@@ -117,7 +128,10 @@ export const ReceivedMessageJson = Schema.Struct({
     ),
     "The message that it quotes, by its id where it is known here.",
   ),
-  reactions: Schema.Array(Schema.Struct({ from: PersonJson, emoji: Schema.String, at: TimeText })),
+  reactions: described(
+    Schema.Array(Schema.Struct({ ...reactionFields, emoji: Schema.String })),
+    "One for each person, the latest last; at most 50.",
+  ),
   sent_at: described(TimeText, "The sender's time."),
   received_at: described(TimeText, "When it was stored here."),
   edited_at: Schema.NullOr(TimeText),

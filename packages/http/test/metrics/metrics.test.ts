@@ -4,15 +4,38 @@ import { StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { HttpTestClients } from "../HttpTestClients.ts"
-import { aKey, aNumber, aSender, settle } from "../Records.ts"
+import { aKey, aListener, aNumber, aSender, operate, settle } from "../Records.ts"
 import { path, send } from "../v2/Asking.ts"
-import { anEndpoint, ask } from "../webhooks/Asking.ts"
+import { ada, tryWrite, write } from "../v2/Received.ts"
+import { anEndpoint, ask, pass, simulator } from "../webhooks/Asking.ts"
 import { aReceiver, withStatus } from "../webhooks/Receiver.ts"
 import { behave, layerMeasured, scrape } from "./Scraping.ts"
 import { storeChanged } from "@messaging-service/testkit"
 
 /** The test clock starts at the epoch. */
 const inSeconds = (seconds: number) => new Date(seconds * 1000).toISOString()
+
+layer(layerMeasured())("received messages", (it) => {
+  it.effect("are counted once something was received, with what could not be read and gaps", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aListener()
+      const before = yield* scrape
+      assert.notInclude([...before.families.keys()].join(), "messaging_received")
+      yield* write(number, { remote_id: "A1" })
+      yield* tryWrite(number, { from: ada, remote_id: "A1" })
+      yield* tryWrite(number, { from: ada, remote_id: "A2", readable: false })
+      yield* operate({ method: "POST", path: `${simulator}/numbers/${number.id}/gap` })
+      yield* pass(601)
+      const { value } = yield* scrape
+      assert.deepStrictEqual(
+        ["messages", "repeats", "unreadable", "gaps"].map((name) =>
+          value(`messaging_received_${name}_total`),
+        ),
+        [2, 1, 1, 1],
+      )
+    }),
+  )
+})
 
 layer(layerMeasured())("messages and deliveries", (it) => {
   it.effect("are counted by their end, and unfinished ones are shown", () =>

@@ -3,8 +3,9 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { NumberOwnership, Store, catalogue, reportProcess } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
-import { aSender } from "../Records.ts"
+import { aListener } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
+import { write } from "../v2/Received.ts"
 import { anEndpoint, ask } from "../webhooks/Asking.ts"
 import { aReceiver } from "../webhooks/Receiver.ts"
 import { layerMeasured, scrape } from "./Scraping.ts"
@@ -95,7 +96,8 @@ const layerSharing = layerMeasured({ ports: NumberOwnership.layerShared(10) })
 layer(layerSharing)("the page about monitoring", (test) => {
   const shown = Effect.gen(function* () {
     const receiver = yield* aReceiver
-    const { token } = yield* aSender()
+    const { number, token } = yield* aListener()
+    yield* write(number)
     yield* Effect.forkScoped(reportProcess)
     yield* Effect.repeat(
       Store.use(({ system }) => system.processes(1)),

@@ -31,7 +31,22 @@ export const chatTour = Effect.fnUntraced(function* chatTour(
   const first = { from, text: "Hello", remote_id: "first" }
   const { chat, id } = yield* write(first)
   yield* write(first, 200)
-  yield* write({ from: "owner", to_phone: from.phone, reply_to: { remote_id: "first" } })
+  yield* write({ from: "owner", to_phone: from.phone, reply_to: { received_message_id: id } })
+  yield* write({ ...first, remote_id: "second", readable: false }, 202)
+  const change = (path: string, json?: object) =>
+    request(operator("POST", `${simulator}/${path}`, json), 200)
+  yield* change(`received-messages/${id}/edit`, { text: "Hello again" })
+  yield* change(`received-messages/${id}/revoke`)
+  const { id: sent } = yield* request<Created>(
+    operator("POST", `${at}/messages`, { to: { phone: from.phone }, text: "Hi" }),
+    202,
+  )
+  yield* change("settle")
+  yield* change(`messages/${sent}/react`, { from, emoji: "👍" })
+  yield* change(`numbers/${number}/gap`)
+  for (const isAway of [true, false]) {
+    yield* request(operator("PUT", `${simulator}/numbers/${number}/away`, { away: isAway }), 200)
+  }
   yield* write({ from, kind: "poll", content: { question: "When?", options: ["Now"] } })
   yield* write({ from, kind: "location", content: { latitude: 1.5, longitude: 2 } })
   yield* write({ from, kind: "contact", content: { contacts: [{ name: "Bob", phones: [] }] } })

@@ -9,9 +9,10 @@ import { createHash, randomBytes } from "node:crypto"
 import { HttpTestClients, errorBody } from "../HttpTestClients.ts"
 import { HttpOptions, httpApp, webHandler } from "../../src/index.ts"
 import type { HttpServices } from "../../src/index.ts"
-import { aNumber, aWorkspace, expectBody, operate } from "../Records.ts"
+import { aListener, aNumber, aWorkspace, expectBody, operate } from "../Records.ts"
 import type { Created } from "../Records.ts"
 import { defaultSettings, layerService, operatorToken } from "../Service.ts"
+import { write } from "../v2/Received.ts"
 import { openEvents } from "./eventStream.ts"
 import type { EventReader } from "./eventStream.ts"
 import { aSession } from "./sessionCookies.ts"
@@ -85,6 +86,22 @@ describe("news of a workspace", () => {
         yield* until(reader, hasReceived("numbers", number.id))
         yield* until(reader, ({ text }) => text().includes(":\n\n"))
         for (const { data } of reader.frames()) assert.isAtMost(data.ids?.length ?? 0, 50)
+      }),
+    )
+
+    it.effect("tell of chats where conversations are on", () =>
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aListener()
+        const reader = yield* aStream(workspace)
+        yield* until(reader, hasStarted)
+        const message = yield* write(number)
+        const { id } = message["chat"] as Created
+        const countFrames = () => reader.frames().filter(({ event }) => event === "chats").length
+        yield* until(reader, hasReceived("chats", id))
+        const before = countFrames()
+        const path = `/admin/v1/simulator/received-messages/${message.id}/edit`
+        yield* operate({ method: "POST", path, json: { text: "Goodbye" } })
+        yield* until(reader, () => countFrames() > before)
       }),
     )
 

@@ -5,51 +5,26 @@ import { Effect } from "effect"
 import { errorBody } from "../HttpTestClients.ts"
 import { aKey, aListener, aNumber, aSender, expectBody, operate, settle } from "../Records.ts"
 import type { Created, PageBody } from "../Records.ts"
-import {
-  anEndpoint,
-  ask,
-  create,
-  hook,
-  layerWithWayOut,
-  pass,
-  simulator,
-} from "../webhooks/Asking.ts"
+import { anEndpoint, ask, create, hook, layerWithWayOut, pass } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 import { send } from "./Asking.ts"
 import { follow, png } from "./Uploading.ts"
+import {
+  ada,
+  chats,
+  get,
+  inWorkspace,
+  list,
+  received,
+  tryWrite,
+  turnOn,
+  write,
+} from "./Received.ts"
+import type { Received } from "./Received.ts"
 
 interface Media {
   readonly media: { readonly [field: string]: unknown; readonly url: string }
 }
-
-type Received = Created & Readonly<Record<string, unknown>>
-
-const received = "/api/v2/received-messages"
-const chats = "/api/v2/chats"
-
-const inWorkspace = ({ id }: Created, path: string) => `/admin/v1/workspaces/${id}/${path}`
-
-const turnOn = (workspace: Created, json: object = {}) =>
-  Effect.map(
-    operate({ method: "PUT", path: inWorkspace(workspace, "conversations"), json }),
-    (answer) => expectBody(answer, 200),
-  )
-
-const ada = { phone: "+15550001234", name: "Ada" }
-
-const tryWrite = (number: Created, json: object) =>
-  operate({ method: "POST", path: `${simulator}/numbers/${number.id}/received-messages`, json })
-
-const write = <A extends Received = Received>(number: Created, json: object = {}) =>
-  Effect.map(tryWrite(number, { from: ada, text: "Hello", ...json }), (answer) =>
-    expectBody<A>(answer, 201),
-  )
-
-const get = <A = Received>(token: string, path: string) =>
-  Effect.map(ask({ path, token }), (answer) => expectBody<A>(answer, 200))
-
-const list = (token: string, query = "", path = received) =>
-  Effect.map(get<PageBody<Received>>(token, `${path}${query}`), ({ data }) => data)
 
 const getCode = (token: string, path: string, method = "GET") =>
   Effect.map(ask({ method, path, token }), (answer) => errorBody(answer).code)
@@ -176,7 +151,7 @@ layer(layerWithWayOut())("received messages", (it) => {
       const first = yield* write(number, { remote_id: "A1" })
       const again = yield* tryWrite(number, { from: ada, text: "Other", remote_id: "A1" })
       assert.deepStrictEqual(expectBody(again, 200), first)
-      const answer = yield* write(number, { reply_to: { remote_id: "A1", text: "Hello" } })
+      const answer = yield* write(number, { reply_to: { received_message_id: first.id } })
       assert.deepStrictEqual(answer["reply_to"], {
         received_message_id: first.id,
         message_id: null,

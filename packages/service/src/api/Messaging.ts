@@ -12,8 +12,15 @@ import type {
   WorkspacesApi,
 } from "./operator.ts"
 import type { RemindersApi } from "./reminders.ts"
-import type { ChatsApi, ReceivedMessage, ReceivedMessagesApi } from "./chats.ts"
-import type { EventType, NumberEventType, ReceivedEventType, WebhooksApi } from "./webhooks.ts"
+import type { ChatsApi, Reaction, ReceivedMessage, ReceivedMessagesApi } from "./chats.ts"
+import type {
+  EventType,
+  GapEventType,
+  NumberEventType,
+  ReactionEventType,
+  ReceivedEventType,
+  WebhooksApi,
+} from "./webhooks.ts"
 
 /** Identity, permissions and remaining limits of a caller. */
 export interface Account {
@@ -97,7 +104,10 @@ export interface MessageEvent {
   /** `evt_` and 24 characters; webhooks carry the same id. */
   readonly id: string
   /** What happened. */
-  readonly type: Exclude<EventType, NumberEventType | ReceivedEventType>
+  readonly type: Exclude<
+    EventType,
+    NumberEventType | GapEventType | ReceivedEventType | ReactionEventType
+  >
   /** Increases from event to event. Store the latest, and pass it as `after` when you listen again. */
   readonly position: number
   /** When it happened. */
@@ -138,12 +148,57 @@ export interface ReceivedEvent {
   readonly receivedMessage: ReceivedMessage
 }
 
+/** A stored event of a reaction, while conversations are on. */
+export interface ReactionEvent {
+  /** `evt_` and 24 characters; webhooks carry the same id. */
+  readonly id: string
+  /** What happened. */
+  readonly type: ReactionEventType
+  /** As of a `MessageEvent`. */
+  readonly position: number
+  /** When it happened. */
+  readonly createdAt: Date
+  /** Who reacted, and how. */
+  readonly reaction: Reaction
+  /** To which received message; null when it is to one of this service. */
+  readonly receivedMessage: ReceivedMessage | null
+  /** To which message of this service; null when it is to a received one. */
+  readonly message: Message | null
+}
+
+/** A stored event of messages that may be missing, while conversations are on. */
+export interface GapEvent {
+  /** `evt_` and 24 characters; webhooks carry the same id. */
+  readonly id: string
+  /** What happened. */
+  readonly type: GapEventType
+  /** As of a `MessageEvent`. */
+  readonly position: number
+  /** When it happened. */
+  readonly createdAt: Date
+  /** Whose, and of which time. */
+  readonly gap: {
+    /** The number. */
+    readonly numberId: number
+    /** Nothing is missing before it. */
+    readonly from: Date
+    /** Nothing is missing after it. */
+    readonly until: Date
+    /** `relinked`: it was linked again. `skipped`: the platform said so. */
+    readonly reason: "relinked" | "skipped"
+  }
+}
+
 /** The event of that type. */
 export type ServiceEvent<Type extends EventType = EventType> = Type extends NumberEventType
   ? NumberEvent
-  : Type extends ReceivedEventType
-    ? ReceivedEvent
-    : MessageEvent
+  : Type extends GapEventType
+    ? GapEvent
+    : Type extends ReceivedEventType
+      ? ReceivedEvent
+      : Type extends ReactionEventType
+        ? ReactionEvent
+        : MessageEvent
 
 /** Options of a listener. */
 export interface ListenOptions {

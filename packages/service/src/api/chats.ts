@@ -71,6 +71,16 @@ export type ReceivedContent =
     }
   | Record<never, never>
 
+/** What somebody put to a message. */
+export interface Reaction {
+  /** Who; the number itself for its owner. */
+  readonly from: Person
+  /** Null of one that was taken back, in an event. */
+  readonly emoji: string | null
+  /** The author's time. */
+  readonly at: Date
+}
+
 /** A message that a person wrote to a number, or its owner on the phone. */
 export interface ReceivedMessage {
   /** Unique in the store. */
@@ -134,6 +144,8 @@ export interface ReceivedMessage {
     /** At most 200 code points. */
     readonly text: string
   } | null
+  /** One for each person, the latest last; at most 50. */
+  readonly reactions: ReadonlyArray<Reaction>
   /** The sender's time. */
   readonly sentAt: Date
   /** When it was stored here. */

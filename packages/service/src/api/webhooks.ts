@@ -15,8 +15,19 @@ export type NumberEventType =
   | "number.paused"
   | "number.resumed"
 
+/** Messages of a number may be missing; a workspace hears of it while conversations are on. */
+export type GapEventType = "number.gap"
+
 /** Events of what people write, which a workspace hears while conversations are on. */
-export type ReceivedEventType = "message.received" | "message.echo"
+export type ReceivedEventType =
+  | "message.received"
+  | "message.echo"
+  | "message.edited"
+  | "message.revoked"
+  | "message.recovered"
+
+/** A reaction to a message, which a workspace hears of while conversations are on. */
+export type ReactionEventType = "message.reaction"
 
 /** Every event. Those outside `MessageEventType` need conversations. */
 export type EventType =
@@ -24,7 +35,9 @@ export type EventType =
   | "message.delivered"
   | "message.read"
   | NumberEventType
+  | GapEventType
   | ReceivedEventType
+  | ReactionEventType
 
 /** Why a call failed. */
 export type DeliveryError =

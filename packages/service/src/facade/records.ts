@@ -234,7 +234,7 @@ export const receivedReported = ({
   from: { user_id: userId, ...person },
   from_me: fromMe,
   media,
-  reactions: _reactions,
+  reactions,
   received_at,
   reply_to: quoted,
   revoked_at,
@@ -244,6 +244,11 @@ export const receivedReported = ({
   ...same,
   fromMe,
   from: { ...person, userId },
+  reactions: reactions.map(({ at, emoji, from: { user_id, ...author } }) => ({
+    from: { ...author, userId: user_id },
+    emoji,
+    at: new Date(at),
+  })),
   media: media && {
     state: media.state,
     mimeType: media.mime_type,

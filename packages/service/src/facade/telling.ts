@@ -1,14 +1,18 @@
 /** How events reach a handler of the program, for listeners and subscriptions. */
 import {
   eventTypes,
+  gapEventType,
   isReceivedEvent,
+  numberEventTypes,
+  reportedGap,
   reportedMessage,
   reportedNumber,
+  reportedReaction,
   reportedReceived,
 } from "@messaging-service/core"
 import type { OutboxEvent, Refusal } from "@messaging-service/core"
 import { Data, Effect } from "effect"
-import type { ServiceEvent } from "../api/Messaging.ts"
+import type { ReactionEvent, ServiceEvent } from "../api/Messaging.ts"
 import type { EventType, NumberEventType } from "../api/webhooks.ts"
 import { messageReported, receivedReported } from "./records.ts"
 import { isFunction, must, checkRule } from "./rules.ts"
@@ -20,11 +24,31 @@ class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: 
   }
 }
 
-const isNumberEvent = (type: EventType): type is NumberEventType => type.startsWith("number.")
+const isNumberEvent = (type: EventType): type is NumberEventType =>
+  (numberEventTypes as ReadonlyArray<EventType>).includes(type)
+
+const reactionReported = (
+  event: Omit<OutboxEvent, "eventId" | "id">,
+): Pick<ReactionEvent, "reaction" | "receivedMessage" | "message"> => {
+  const { reaction, received } = reportedReaction(event.body)
+  return {
+    reaction: { ...reaction, at: new Date(reaction.at) },
+    receivedMessage: received && receivedReported(received),
+    message: received === null ? messageReported(reportedMessage(event.body), event) : null,
+  }
+}
 
 /** An event's body, as its commit froze it. */
 const toEvent = ({ eventId, id, ...event }: OutboxEvent): ServiceEvent => {
   const shared = { id: eventId, position: id, createdAt: new Date(event.createdAt) }
+  if (event.type === gapEventType) {
+    const { from, until, ...gap } = reportedGap(event.body)
+    const times = { from: new Date(from), until: new Date(until) }
+    return { ...shared, type: event.type, gap: { ...gap, ...times } }
+  }
+  if (event.type === "message.reaction") {
+    return { ...shared, type: event.type, ...reactionReported(event) }
+  }
   if (isNumberEvent(event.type)) {
     const { since, ...reported } = reportedNumber(event.body)
     return { ...shared, type: event.type, ...reported, since: new Date(since) }

@@ -186,6 +186,29 @@ export interface TestPerson {
    * `number_not_found`, `conversations_not_enabled`.
    */
   readonly writes: (message: string | Writing) => Promise<ReceivedMessage>
+  /**
+   * The person writes what the number cannot read. Without a copy it is stored 10 minutes later, as of kind
+   * `unreadable`. Fails with `validation_failed`, `number_not_found`, `conversations_not_enabled`.
+   */
+  readonly writesUnreadable: (message: string | Writing) => Promise<UnreadableWriting>
+  /**
+   * The author of a received message changes its text. Fails with `validation_failed`,
+   * `received_message_not_found`.
+   */
+  readonly edits: (message: HasId, text: string) => Promise<ReceivedMessage>
+  /** The author of a received message takes it back. Fails with `received_message_not_found`. */
+  readonly revokes: (message: HasId) => Promise<ReceivedMessage>
+  /**
+   * The person reacts to a sent message; null takes the reaction back. Fails with `validation_failed`,
+   * `message_not_found`, `conversations_not_enabled`.
+   */
+  readonly reacts: (message: HasId, emoji: string | null) => Promise<void>
+}
+
+/** What a number could not read. */
+export interface UnreadableWriting {
+  /** The copy that the number asked for comes, and is stored. Fails with `conversations_not_enabled`. */
+  readonly copy: () => Promise<ReceivedMessage>
 }
 
 /** How much of a quota to use up. */
@@ -217,6 +240,8 @@ export interface TestPhones {
   readonly logOut: (number?: HasId) => Promise<void>
   /** Connects the number again. Fails with `number_not_found`. */
   readonly logIn: (number?: HasId) => Promise<void>
+  /** The platform skips messages of the number. Fails with `number_not_found`, `conversations_not_enabled`. */
+  readonly skip: (number?: HasId) => Promise<void>
   /**
    * Sets the only phones on WhatsApp; null for all but those that end in 0000, as initially. Fails
    * with `validation_failed`, `invalid_phone`.

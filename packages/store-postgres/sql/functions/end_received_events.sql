@@ -1,8 +1,8 @@
--- Erases the events of received messages, and ends their deliveries.
+-- Erases the events of received messages, and those at these positions, and ends their deliveries.
 --
 -- Locks: the lanes of their workspaces' endpoints by id, then the events by id, so that no delivery refers to one
 -- that goes: a redelivery takes them in this order too.
-create function end_received_events(p_received bigint[]) returns void
+create function end_received_events(p_received bigint[], p_positions bigint[]) returns void
 language plpgsql
 set search_path from current
 as $$
@@ -17,7 +17,8 @@ begin
   select array_agg(o.id), array_agg(distinct o.workspace_id)
   into v_events, v_workspaces
   from outbox o
-  where o.received_message_id = any (p_received);
+  where o.received_message_id = any (p_received)
+    or o.id = any (p_positions);
   if v_events is null then
     return;
   end if;
@@ -41,7 +42,10 @@ begin
     -- Index webhook_deliveries_of_received.
     delete from webhook_deliveries d
     where d.outbox_id = any (v_events)
-      and d.type in ('message.received', 'message.echo')
+      and d.type in (
+        'message.received', 'message.echo', 'message.edited', 'message.revoked', 'message.reaction',
+        'message.recovered'
+      )
     returning d.id, d.endpoint_id, d.last_attempt_id
   ),
   unscheduled as (

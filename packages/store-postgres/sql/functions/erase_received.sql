@@ -23,6 +23,7 @@ declare
   v_ids bigint[];
   v_chats bigint[];
   v_people bigint[];
+  v_reactions bigint[];
   v_left integer = p_limit;
   v_removed boolean = false;
   v_rows integer;
@@ -127,6 +128,73 @@ begin
       where c.id = any (v_chats)
         or c.merged_into = any (v_chats);
       v_removed := true;
+    end if;
+
+    if exists (
+      select
+      from received_counters c
+      join numbers n on n.id = c.number_id
+      join copy_waits w on w.number_id = c.number_id
+      where c.workspace_id = v_workspace.id
+        and (n.removed_at is not null or w.told_at < v_before)
+    ) then
+      perform lock_received(v_workspace.id);
+      delete from copy_waits w
+      using received_counters c, numbers n
+      where c.workspace_id = v_workspace.id
+        and n.id = c.number_id
+        and w.number_id = c.number_id
+        and (n.removed_at is not null or w.told_at < v_before);
+    end if;
+
+    -- Of messages of the service: those to received ones go with them.
+    v_reactions := array(
+      (
+        -- Index reactions_by_age.
+        select x.id
+        from received_counters c
+        join numbers n on n.id = c.number_id
+        join reactions x on x.number_id = c.number_id
+          and x.message_id is not null
+          and x.stored_at < case when n.removed_at is null then v_before else 'infinity' end
+        where c.workspace_id = v_workspace.id
+        limit v_left
+      )
+      union
+      (
+        -- Indexes chats_removed and reactions_by_person.
+        select x.id
+        from chats c
+        join reactions x on x.person_id = c.person_id
+          and x.message_id is not null
+          and x.group_id is null
+          and x.mode = c.mode
+        where c.workspace_id = v_workspace.id
+          and c.removed_at is not null
+        limit v_left
+      )
+      union
+      (
+        -- Indexes chats_removed and reactions_by_group.
+        select x.id
+        from chats c
+        join reactions x on x.number_id = c.number_id
+          and x.group_id = c.group_id
+          and x.message_id is not null
+          and x.mode = c.mode
+        where c.workspace_id = v_workspace.id
+          and c.removed_at is not null
+        limit v_left
+      )
+      limit v_left
+    );
+    if cardinality(v_reactions) > 0 then
+      perform lock_received(v_workspace.id);
+      perform erase_reactions(v_reactions);
+      v_left := v_left - cardinality(v_reactions);
+      if v_left <= 0 then
+        return true;
+      end if;
     end if;
 
     -- Index chats_emptied.

@@ -1,5 +1,5 @@
--- Erases these messages with their events; their sequences and marks stay. How many there were. For holders of
--- their numbers' rows in received_counters.
+-- Erases these messages with their files, reactions and events; their sequences and marks stay. How many there were.
+-- For holders of their numbers' rows in received_counters.
 create function erase_received_messages(p_ids bigint[], p_now timestamptz) returns integer
 language plpgsql
 set search_path from current
@@ -44,16 +44,23 @@ begin
     set erased_at = p_now
     from gone
     where m.received_message_id = gone.id
+  ),
+  unreacted as (
+    delete from reactions x
+    using gone
+    where x.received_message_id = gone.id
+    returning x.person_id
   )
-  select array_agg(gone.id), array_agg(distinct gone.author_id)
-  into v_ids, v_authors
-  from gone;
+  select
+    (select array_agg(gone.id) from gone),
+    array(select gone.author_id from gone union select unreacted.person_id from unreacted)
+  into v_ids, v_authors;
   if v_ids is null then
     return 0;
   end if;
   perform erase_received_files(v_ids);
   perform forget_people(v_authors);
-  perform end_received_events(v_ids);
+  perform end_received_events(v_ids, '{}');
   return cardinality(v_ids);
 end
 $$;

@@ -37,6 +37,7 @@ begin
     update received_messages r
     set author_id = v_found.id
     where r.author_id = v_other.id;
+    perform merge_reactions(v_other.id, v_found.id);
     update chats c
     set person_id = v_found.id
     where c.person_id = v_other.id;

@@ -18,7 +18,8 @@ create function finish_linking(
   p_disconnected_type text,
   p_disconnected_body text,
   p_status_event_id text,
-  p_pause_event_id text
+  p_pause_event_id text,
+  p_gap_event_id text
 ) returns bigint
 language plpgsql
 set search_path from current
@@ -64,6 +65,11 @@ begin
       and other.removed_at is null
       and has_phone(other, a.phone_before, n, p_phone)
   );
+  if not v_held then
+    perform report_gap(v_number, p_gap_event_id, 'relinked', n.away_since, p_now)
+    from numbers n
+    where n.id = v_number;
+  end if;
   update lanes l
   set connected = not v_held and l.removed_at is null,
     turn_due = null,
@@ -76,6 +82,7 @@ begin
   set status = case when v_held then 'disconnected' else 'connected' end,
     status_since = p_now,
     status_reason = case when v_held then 'not_linked' end,
+    away_since = case when v_held then n.away_since end,
     phone = case when v_held then nullif(
       phone_without_link(n.phone, v_before), p_phone
     ) else p_phone end

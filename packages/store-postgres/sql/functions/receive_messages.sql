@@ -1,11 +1,11 @@
--- Stores what was written to a number, in that order, where its workspace has conversations and keeps it; see the
--- port. One row for each, with what its event is made of as it is at this moment; announce_received writes the events
--- in the same transaction.
+-- Stores what was written to a number, in that order, where its workspace has conversations and keeps it, and the
+-- waits for copies of what could not be read; see the port. One row for each, with what its event is made of as it is
+-- at this moment; announce_received writes the events in the same transaction.
 --
 -- Locks: the number's row in received_counters, up to the commit, and for its first chat its lane: no settlement that
 -- holds the lane looks for chats before.
 --
--- Never null: is_new
+-- Never null: became
 create function receive_messages(
   p_number bigint,
   p_now timestamptz,
@@ -28,10 +28,13 @@ create function receive_messages(
   p_file_sources text[],
   p_quoted_ids text[],
   p_quote_texts text[],
-  p_sent_at timestamptz[]
+  p_sent_at timestamptz[],
+  -- Null for what could be read.
+  p_is_unreadable boolean[],
+  p_waits_until timestamptz
 ) returns table (
   id bigint,
-  is_new boolean,
+  became text,
   workspace_id bigint,
   sequence bigint,
   number_phone text,
@@ -46,7 +49,11 @@ create function receive_messages(
   name text,
   quoted_received_id bigint,
   quoted_message_id bigint,
-  file_state text
+  file_state text,
+  -- Of one that takes the place of another.
+  sent_at timestamptz,
+  received_at timestamptz,
+  reactions json
 )
 language plpgsql
 set search_path from current
@@ -56,8 +63,7 @@ declare
   v_groups boolean;
   v_media text;
   v_max_file_bytes bigint;
-  v_recent bigint;
-  v_wanted_at timestamptz;
+  v_file json;
   v_sequence bigint;
   v_stored bigint = 0;
   v_person people;
@@ -65,6 +71,7 @@ declare
   v_chat chats;
   v_marks text[];
   v_erased_at timestamptz;
+  v_recovered record;
 begin
   select n.workspace_id, n.phone, n.platform, s.groups, s.media, s.max_file_bytes
   into workspace_id, number_phone, platform, v_groups, v_media, v_max_file_bytes
@@ -75,26 +82,48 @@ begin
 
   for i in 1 .. cardinality(p_remote_ids) loop
     id := null;
-    is_new := false;
+    became := 'dropped';
     if v_groups is null or not is_kept(p_group_ids[i], v_groups) then
       return next;
       continue;
     end if;
     if v_sequence is null then
-      select c.sequence
-      into v_sequence
-      from received_counters c
-      where c.number_id = p_number
-      for no key update;
-      if not found then
-        insert into received_counters as c (number_id, workspace_id, sequence, stored)
-        values (p_number, workspace_id, 0, 0)
-        on conflict (number_id) do update
-        set stored = c.stored
-        returning c.sequence
-        into v_sequence;
-      end if;
+      v_sequence := lock_received_counter(p_number, workspace_id);
     end if;
+
+    if p_is_unreadable[i] then
+      select found.id
+      into id
+      from find_received(
+        p_number, p_modes[i], p_from_me[i], p_group_ids[i], p_remote_ids[i], p_phones[i], p_lids[i], p_user_ids[i]
+      ) found;
+      became := 'repeat';
+      if id is null and not exists (
+        select
+        from copy_waits_for(
+          p_number, p_modes[i], p_from_me[i], p_group_ids[i], p_remote_ids[i], p_has_person[i], p_phones[i],
+          p_lids[i], p_user_ids[i]
+        )
+      ) then
+        became := 'waiting';
+        insert into copy_waits (
+          number_id, told_at, waits_until, sent_at, mode, from_me, remote_id, group_id, group_name, has_person, phone,
+          lid, user_id, username, name
+        )
+        values (
+          p_number, p_now, p_waits_until, p_sent_at[i], p_modes[i], p_from_me[i], p_remote_ids[i], p_group_ids[i],
+          p_group_names[i], p_has_person[i], p_phones[i], p_lids[i], p_user_ids[i], p_usernames[i], p_names[i]
+        );
+      end if;
+      return next;
+      continue;
+    end if;
+    delete from copy_waits w
+    using copy_waits_for(
+      p_number, p_modes[i], p_from_me[i], p_group_ids[i], p_remote_ids[i], p_has_person[i], p_phones[i], p_lids[i],
+      p_user_ids[i]
+    ) one
+    where w.id = one.id;
 
     v_person := v_nobody;
     if p_has_person[i] then
@@ -112,8 +141,8 @@ begin
       and m.mark = any (v_marks)
     order by array_position(v_marks, m.mark)
     limit 1;
-    is_new := id is null;
-    if is_new then
+    became := case when id is null then 'stored' else 'repeat' end;
+    if id is null then
       id := nextval('received_messages_id_seq');
       v_erased_at := null;
     end if;
@@ -121,7 +150,45 @@ begin
     select p_number, one.mark, id, v_erased_at
     from unnest(v_marks) one (mark)
     on conflict (number_id, mark) do nothing;
-    if not is_new then
+    file_state := null;
+    v_file := null;
+    if p_files[i] is not null then
+      file_state := new_file_state(
+        v_media, v_max_file_bytes, (p_files[i]::json ->> 'size')::bigint, p_file_sources[i] is not null
+      );
+      v_file := (p_files[i]::jsonb || jsonb_build_object('state', file_state))::json;
+    end if;
+    sent_at := null;
+    received_at := null;
+    reactions := null;
+    if became = 'repeat' then
+      select recovered.*
+      into v_recovered
+      from recover_received(
+        p_number, id, p_addresses[i], p_kinds[i], p_texts[i], p_contents[i], v_file::text, p_quoted_ids[i],
+        p_quote_texts[i]
+      ) recovered
+      where p_kinds[i] <> 'unreadable';
+      if found then
+        became := 'recovered';
+        if file_state = 'remote' then
+          perform add_received_file(id, v_media, p_file_sources[i], p_now);
+        end if;
+        sequence := v_recovered.sequence;
+        chat_id := v_recovered.chat_id;
+        chat_type := v_recovered.chat_type;
+        chat_name := v_recovered.chat_name;
+        phone := v_recovered.phone;
+        lid := v_recovered.lid;
+        user_id := v_recovered.user_id;
+        username := v_recovered.username;
+        name := v_recovered.name;
+        quoted_received_id := v_recovered.quoted_received_id;
+        quoted_message_id := v_recovered.quoted_message_id;
+        sent_at := v_recovered.sent_at;
+        received_at := v_recovered.received_at;
+        reactions := v_recovered.reactions;
+      end if;
       return next;
       continue;
     end if;
@@ -179,44 +246,9 @@ begin
     quoted_received_id := null;
     quoted_message_id := null;
     if p_quoted_ids[i] is not null then
-      -- Index received_messages_by_remote_id.
-      select min(r.id)
-      into quoted_received_id
-      from received_messages r
-      where r.number_id = p_number
-        and r.remote_id = p_quoted_ids[i]
-        and r.chat_id = v_chat.id;
-      -- Index messages_by_transport_id.
-      select m.id
-      into quoted_message_id
-      from messages m
-      where m.transport_id = p_quoted_ids[i]
-        and m.number_id = p_number;
-    end if;
-
-    file_state := null;
-    if p_files[i] is not null then
-      file_state := new_file_state(
-        v_media, v_max_file_bytes, (p_files[i]::json ->> 'size')::bigint, p_file_sources[i] is not null
-      );
-      if file_state = 'remote' then
-        -- Index received_messages_by_chat.
-        select count(*)
-        into v_recent
-        from (
-          select r.received_at
-          from received_messages r
-          where r.chat_id = v_chat.id
-          order by r.id desc
-          limit 600
-        ) latest
-        where is_recent(latest.received_at, p_now);
-        v_wanted_at := case when is_fetched_on_arrival(file_state, v_media, v_recent) then p_now end;
-        insert into received_files (
-          received_message_id, workspace_id, number_id, source, next_due, lease, wanted_at
-        )
-        values (id, workspace_id, p_number, p_file_sources[i], v_wanted_at, 0, v_wanted_at);
-      end if;
+      select quoted.received_id, quoted.message_id
+      into quoted_received_id, quoted_message_id
+      from find_quoted(p_number, v_chat.id, p_quoted_ids[i]) quoted;
     end if;
 
     v_sequence := v_sequence + 1;
@@ -229,10 +261,11 @@ begin
       id, workspace_id, p_number, v_chat.id, v_sequence,
       case when p_group_ids[i] is not null and not p_from_me[i] then v_person.id end, p_sent_at[i], p_now,
       quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i],
-      p_addresses[i], p_texts[i], p_contents[i]::json,
-      (p_files[i]::jsonb || jsonb_build_object('state', file_state))::json,
-      p_quote_texts[i]
+      p_addresses[i], p_texts[i], p_contents[i]::json, v_file, p_quote_texts[i]
     );
+    if file_state = 'remote' then
+      perform add_received_file(id, v_media, p_file_sources[i], p_now);
+    end if;
     sequence := v_sequence;
     chat_id := v_chat.id;
     chat_type := v_chat.type;

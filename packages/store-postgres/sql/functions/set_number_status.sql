@@ -68,6 +68,7 @@ begin
   set status = p_status,
     status_since = status_since_after(n, p_status, p_reason, p_now),
     status_reason = status_reason_after(n, p_status, p_reason),
+    away_since = away_since_after(n, p_status, p_now),
     phone = phone_with_status(n, v_before, p_status, p_phone)
   where n.id = p_number
     and n.removed_at is null

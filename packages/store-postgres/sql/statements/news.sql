@@ -1,7 +1,7 @@
 -- name: marks
 -- Indexes messages_by_workspace, numbers_by_workspace, webhook_endpoints_by_workspace,
--- webhook_attempts_by_endpoint, reminders_by_workspace, campaigns_by_workspace and
--- number_checks_by_workspace: each workspace costs a bounded part of each.
+-- webhook_attempts_by_endpoint, reminders_by_workspace, campaigns_by_workspace,
+-- number_checks_by_workspace and chats_by_activity: each workspace costs a bounded part of each.
 -- Never null: workspace_id, topic, id, mark
 with viewed as (
   select w.id
@@ -101,23 +101,27 @@ cross join lateral (
   order by c.id desc
   limit :recent
 ) c
-
 union all
-select v.id, 'campaigns', c.id, concat_ws('|', c.revision, c.taken)
+-- Without conversations no workspace has any.
+select
+  v.id, 'chats', c.id,
+  concat_ws(
+    '|', c.activity, c.unread, c.read_up_to, c.last_sent_at, shown.phone, shown.lid, shown.user_id,
+    shown.username, shown.name
+  )
 from viewed v
 cross join modes
 cross join lateral (
-  select
-    c.id,
-    c.revision,
-    c.last_row - c.pending - c.refused - c.skipped - c.expired as taken
-  from campaigns c
+  select c as chat, c.*
+  from chats c
   where c.workspace_id = v.id
     and c.mode = modes.mode
+    and c.merged_into is null
     and c.removed_at is null
-  order by c.id desc
-  limit :most
+  order by c.activity desc
+  limit :recent
 ) c
+cross join lateral shown_chat(c.chat) shown
 
 -- name: changedMessages
 -- Indexes outbox_pkey, outbox_by_workspace and messages_by_workspace.

@@ -22,6 +22,9 @@ select n.due from next_campaigns() n
 -- name: pauses
 select n.due from next_pauses() n
 
+-- name: copies
+select n.due from next_copies() n
+
 -- name: read_marks
 select n.due from next_read_marks(:of::bigint, :shards::bigint[]) n
 
@@ -45,6 +48,7 @@ select json_build_object(
   'reminders', epoch_millis((select n.due from next_reminders() n)),
   'campaigns', epoch_millis((select n.due from next_campaigns() n)),
   'pauses', epoch_millis((select n.due from next_pauses() n)),
+  'copies', epoch_millis((select n.due from next_copies() n)),
   'read_marks', epoch_millis((select n.due from next_read_marks(null, null) n)),
   'deliveries', epoch_millis((select n.due from next_deliveries('{}') n)),
   'number_checks', epoch_millis((select n.due from next_number_checks('{}', null, null) n)),
@@ -110,6 +114,7 @@ select json_build_object(
     (select n.due from next_reminders() n),
     (select n.due from next_campaigns() n),
     (select n.due from next_pauses() n),
+    (select n.due from next_copies() n),
     (select n.due from next_read_marks(null, null) n),
     (select n.due from next_deliveries(saturated.of_deliveries) n),
     (select n.due from next_number_checks(saturated.of_checks, null, null) n),

@@ -74,6 +74,16 @@ where r.id = :id
   and r.mode = :mode
   and (:numbers::bigint[] is null or r.number_id = any (:numbers))
 
+-- name: change
+-- For holders of the number's row in received_counters.
+update received_messages r
+set text = :text,
+  content = :content::text::json,
+  file = :file::text::json,
+  edited_at = :editedAt,
+  revoked_at = :revokedAt
+where r.id = :id
+
 -- name: chats
 -- Index chats_by_activity.
 select shown.*

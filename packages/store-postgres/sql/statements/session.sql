@@ -79,6 +79,12 @@ from lanes l
 where l.number_id = :numberId
 for no key update
 
+-- name: relinked
+-- What came since it was not connected is not given to a new login.
+select report_gap(n.id, :gapEventId, 'relinked', n.away_since, :now)
+from numbers n
+where n.id = :numberId
+
 -- name: account
 update numbers n
 set phone = coalesce(:phone, n.phone),

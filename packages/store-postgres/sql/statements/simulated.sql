@@ -41,6 +41,17 @@ values (:transportId, :numberId, :recipient, :text, :media, :at, :quote)
 on conflict (number_id, transport_id) do nothing
 returning id
 
+-- name: written
+-- Never null: id, number_id, mode, from_me, remote_id, chat_type, text
+select
+  r.id, r.number_id, r.mode, r.from_me, r.remote_id, shown.chat_type, c.group_id,
+  shown.chat_name, shown.phone, shown.lid, shown.user_id, shown.username, shown.name,
+  shown.text
+from received_messages r
+cross join lateral shown_received(r) shown
+join chats c on c.id = r.chat_id
+where r.id = :id
+
 -- name: sent
 -- The primary key, newest first.
 select

@@ -18,8 +18,8 @@ import type { Row } from "../database/Sql.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { entryMethods } from "./entries.ts"
 import { readMarkMethods } from "./readMarks.ts"
-import { receiveIn, toPerson } from "./receive.ts"
-import { toReceived } from "./toReceived.ts"
+import { endCopyWaitsIn, receiveIn } from "./receive.ts"
+import { getReceived, toPerson, toReceived } from "./rows.ts"
 
 const getSettings = statement("conversation.get")
 const putSettings = statement("put_conversations")
@@ -31,15 +31,14 @@ const receivedOfWorkspace = statement("received.ofWorkspace", options)
 const receivedOfNumbers = statement("received.ofNumbers", options)
 const receivedOfChat = statement("received.ofChat", options)
 const receivedAfter = statement("received.after", options)
-const getReceived = statement("received.get")
 const chatsOfWorkspace = statement("received.chats", options)
 const chatsOfNumbers = statement("received.chatsOfNumbers", options)
 const chatsOfPhone = statement("received.chatsOfPhone", options)
 const getChat = statement("received.chat")
 
+const needsNoCopy = statement("needs_no_copy")
 const quotedReceived = statement("received.quotedReceived")
 const quotedSent = statement("received.quotedSent")
-const isReceived = statement("is_received")
 const deleteReceived = statement("delete_received")
 const deleteChat = statement("delete_chat")
 const eraseReceived = statement("erase_received")
@@ -192,12 +191,12 @@ export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): 
       const stored = yield* database.transaction("chats.receive", (run) =>
         receiveIn(run, numberId, received, now),
       )
-      if (stored.queued) yield* queued.notify
+      if (stored.isWorkQueued) yield* queued.notify
       return stored.outcomes
     })
   },
-  isReceived(number, { fromMe, group, mode, person, remoteId }) {
-    return isReceived.isTrue(database, {
+  needsNoCopy(number, { fromMe, group, mode, person, remoteId }) {
+    return needsNoCopy.isTrue(database, {
       number,
       remoteId,
       mode,
@@ -206,6 +205,16 @@ export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): 
       phone: person?.phone ?? null,
       lid: person?.lid ?? null,
       userId: person?.userId ?? null,
+    })
+  },
+  endCopyWaits(now, eventIds) {
+    return Effect.gen(function* endCopyWaits() {
+      const { count, queued: areQueued } = yield* database.transaction(
+        "chats.endCopyWaits",
+        (run) => endCopyWaitsIn(run, eventIds, now),
+      )
+      if (areQueued) yield* queued.notify
+      return count
     })
   },
   deleteReceived(scope, id, now) {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { beyondIds, statement } from "../database/Sql.ts"
 import { toMessage } from "../message/toMessage.ts"
-import { toReceived } from "./toReceived.ts"
+import { toReceived } from "./rows.ts"
 
 const getChat = statement("received.chat")
 const listPlaces = statement("received.entries", { literal: "limit" })

@@ -13,7 +13,7 @@ import { statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 import { toOwnedParams } from "../queue/lanes.ts"
 import { toClaimParams } from "../request/idempotency.ts"
-import { toPerson } from "./receive.ts"
+import { toPerson } from "./rows.ts"
 
 const markRead = statement("mark_read")
 const claimMarks = statement("readMark.claim")

@@ -189,6 +189,7 @@ export const linkingStore = (
         ...toCallbackParams("disconnected", reports?.disconnected ?? null),
         statusEventId: events?.status ?? null,
         pauseEventId: events?.pause ?? null,
+        gapEventId: events?.gap ?? null,
       })
       yield* notify
       return ended === null ? null : yield* numberOf(Number(ended))

@@ -5,6 +5,7 @@ import type {
   ReceivedCopy,
   SentCopy,
   SimulatedPhones,
+  WrittenMessage,
 } from "@messaging-service/core"
 import type { DatabaseService } from "../database/Database.ts"
 import { idOrNull, statement } from "../database/Sql.ts"
@@ -16,6 +17,7 @@ const getRegistered = statement("simulated.registered")
 const setRegistered = statement("simulated.setRegistered")
 const forgetRegistered = statement("simulated.forgetRegistered")
 const receiveCopy = statement("simulated.receive")
+const getWritten = statement("simulated.written")
 const sentOfAll = statement("simulated.sent")
 const sentOfNumber = statement("simulated.sentOfNumber")
 
@@ -47,6 +49,24 @@ const toCopy = (row: Row<"simulated.sent">): SentCopy => ({
   ...(row.quote !== null && { quote: row.quote }),
 })
 
+const toWritten = (row: Row<"simulated.written">): WrittenMessage => {
+  const group = row.group_id === null ? null : { remoteId: row.group_id, name: row.chat_name }
+  const { lid, name, phone, user_id: userId, username } = row
+  const isUnknown = group !== null && row.from_me
+  return {
+    id: Number(row.id) as WrittenMessage["id"],
+    numberId: Number(row.number_id) as WrittenMessage["numberId"],
+    message: {
+      mode: row.mode as WrittenMessage["message"]["mode"],
+      fromMe: row.from_me,
+      group,
+      person: isUnknown ? null : { phone, lid, userId, username, name },
+      remoteId: row.remote_id,
+    },
+    text: row.text,
+  }
+}
+
 const toCopyParams = (copy: ReceivedCopy) => ({
   transportId: copy.transportId,
   numberId: copy.numberId,
@@ -73,6 +93,9 @@ export const simulatedPhones = (database: DatabaseService): SimulatedPhones => (
   receive(copy, then) {
     const params = { ...toCopyParams(copy), ...toBehaviourParams(then), follows: then !== null }
     return receiveCopy.any(database, params)
+  },
+  written(id) {
+    return getWritten.first(database, { id }, toWritten)
   },
   sent({ numberId, to, workspaceId }, page) {
     const params = { ...page, workspaceId, recipient: to }

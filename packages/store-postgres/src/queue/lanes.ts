@@ -280,6 +280,7 @@ const nextDue = {
   reminders: statement("nextDue.reminders"),
   campaigns: statement("nextDue.campaigns"),
   pauses: statement("nextDue.pauses"),
+  copies: statement("nextDue.copies"),
   read_marks: statement("nextDue.read_marks"),
   deliveries: statement("nextDue.deliveries"),
   number_checks: statement("nextDue.number_checks"),

@@ -33,6 +33,7 @@ const lockWorkspace = statement("session.lockWorkspace")
 const isAnothers = statement("session.isAnothers")
 const lockCampaigns = statement("session.lockCampaigns")
 const lockLane = statement("session.lockLane")
+const reportRelinked = statement("session.relinked")
 const setAccount = statement("session.account")
 
 interface Exchange {
@@ -66,6 +67,8 @@ const exchangeWithin = Effect.fnUntraced(function* exchangeWithin(
   const [row] = yield* exchange.in(run, params)
   if (row?.written !== true) return false
   if (account !== null) {
+    const gapEventId = account.events?.gap ?? null
+    yield* reportRelinked.in(run, { numberId, now, gapEventId })
     yield* control.in(run, toControl({ numberId, now, linked: true, events: account.events }))
     yield* setAccount.in(run, { numberId, phone, now })
   }
@@ -162,8 +165,8 @@ const writeReceived = (
         return yield* receiveIn(run, write.numberId, received, write.now)
       }),
     )
-    if (stored?.queued === true) yield* queued.notify
-    return stored !== null
+    if (stored?.isWorkQueued === true) yield* queued.notify
+    return stored && stored.outcomes
   })
 
 const leave = statement("session.leave")
@@ -191,12 +194,15 @@ export const sessionStore = Effect.fnUntraced(function* (
         (rows) => new Map(rows.map(({ id, value }) => [id, value])),
       )
     },
-    write(numberId, credentials, keys, now, by, received = []) {
+    write(numberId, credentials, keys, now, by) {
       const one = { numberId, credentials, keys, now, fence: by }
-      if (received.length > 0) return writeReceived(database, queued, one, received)
       return keys.length > maxKeysTogether
         ? writeSessions.isTrue(database, toWriteParams([one]))
         : writeOne(one)
+    },
+    receive(numberId, credentials, keys, now, by, received) {
+      const one = { numberId, credentials, keys, now, fence: by }
+      return writeReceived(database, queued, one, received)
     },
     replace(numberId, credentials, keys, now, by) {
       return database.transaction("session.replace", (run) =>

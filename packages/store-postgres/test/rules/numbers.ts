@@ -1,9 +1,11 @@
 /** The rules of numbers: how many there may be, attempts at linking them, their phone and their status. */
 import type { Vitest } from "@effect/vitest"
 import {
+  awaySinceAfter,
   canBeLinked,
   changedTo,
   connectionReasons,
+  gapEvent,
   hasEnded,
   hasPhone,
   ownsAllNumbers,
@@ -164,6 +166,51 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
             q: { status, reason, now: iso(now) },
           },
           core: [after?.at ?? null, after?.reason ?? null],
+        }
+      }),
+    }),
+  )
+
+  it.effect("since when a number is away", () =>
+    compare("numbers that are away", {
+      rows: { n: "numbers", q: "(status text, now timestamptz)" },
+      sql: toMillisSql("away_since_after(n, q.status, q.now)"),
+      draw: Effect.gen(function* () {
+        const before = {
+          status: yield* draw.from(numberStatuses),
+          awaySince: yield* draw.maybe(draw.time),
+        }
+        const [status, now] = [yield* draw.from(numberStatuses), yield* draw.time]
+        return {
+          facts: {
+            n: { status: before.status, away_since: iso(before.awaySince) },
+            q: { status, now: iso(now) },
+          },
+          core: awaySinceAfter(before, status, now),
+        }
+      }),
+    }),
+  )
+
+  it.effect("what the event of a gap says", () =>
+    compare("events of gaps", {
+      rows: { q: "(id text, number bigint, reason text, since timestamptz, now timestamptz)" },
+      sql: "gap_event_body(q.id, q.number, q.reason, q.since, q.now)",
+      draw: Effect.gen(function* () {
+        const id = `evt_${"0".repeat(24)}` as EventId
+        const number = {
+          id: yield* aNumberId,
+          workspaceId: 1 as WorkspaceId,
+          mode: "live" as const,
+        }
+        const reason = yield* draw.from(["relinked", "skipped"] as const)
+        const [from, now] = [
+          (yield* draw.time) + (yield* draw.from([-3_600_000, 0, 3_600_000])),
+          yield* draw.time,
+        ]
+        return {
+          facts: { q: { id, number: number.id, reason, since: iso(from), now: iso(now) } },
+          core: gapEvent(id, { from, reason }, number, now).body,
         }
       }),
     }),

@@ -5,6 +5,7 @@ import {
   isFetchedOnArrival,
   isKept,
   isRecent,
+  isRecovered,
   mergedPerson,
   newFileState,
   personAddresses,
@@ -110,6 +111,21 @@ export const receivedRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
             q: { mode, from_me: fromMe, group_id: groupId, remote_id: remoteId, ...toRow(person) },
           },
           core: receivedMarks({ fromMe, group, mode, remoteId }, person).map(sha256),
+        }
+      }),
+    }),
+  )
+
+  it.effect("which message a copy is taken for", () =>
+    compare("recovered messages", {
+      rows: { r: "received_messages" },
+      sql: "is_recovered(r)",
+      draw: Effect.gen(function* () {
+        const kind = yield* draw.from(["unreadable", "text", "unsupported"] as const)
+        const revokedAt = yield* draw.maybe(draw.time)
+        return {
+          facts: { r: { kind, revoked_at: iso(revokedAt) } },
+          core: isRecovered({ kind, revokedAt }),
         }
       }),
     }),

@@ -24,7 +24,7 @@ import { anEventId, day, minute, noon } from "./Records.ts"
 export const sendFailed: MessageError = { code: "send_failed", message: "The send failed." }
 
 /** A link to a stored file, valid for a store. */
-const aLink: MediaLink = (id) => `https://example.com/media/${id}`
+export const aLink: MediaLink = (id) => `https://example.com/media/${id}`
 
 /** A message's end as the core decides it. */
 export const change = (message: Message, ending: Ending, now = noon): MessageChange =>

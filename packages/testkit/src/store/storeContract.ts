@@ -70,6 +70,8 @@ import { entriesOfChats } from "./contract/entries.ts"
 import { readMarks } from "./contract/readMarks.ts"
 import { receivedFiles } from "./contract/receivedFiles.ts"
 import { receiving } from "./contract/receiving.ts"
+import { missing } from "./contract/missing.ts"
+import { changes } from "./contract/changes.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
 import { webhooks } from "./contract/webhooks.ts"
@@ -109,6 +111,8 @@ const topics = {
   ticks,
   conversations,
   receiving,
+  changes,
+  missing,
   answers,
   readMarks,
   "received files": receivedFiles,

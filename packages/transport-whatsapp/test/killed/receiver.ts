@@ -31,7 +31,7 @@ const soon = Effect.promise(async () => {
   for (let passed = 0; passed < commit; passed++) await setImmediate()
 })
 
-const killing = (write: Effect.Effect<boolean, never>): Effect.Effect<boolean, never> => {
+const killing = <A>(write: Effect.Effect<A>): Effect.Effect<A> => {
   switch (seam) {
     case "before the commit":
       return Effect.andThen(end, Effect.never)
@@ -49,13 +49,11 @@ const layerStore = Layer.effect(
   Effect.map(Store, (store) => {
     let commits = 0
     const { sessions } = store
-    const write: typeof sessions.write = (...args) => {
-      const [, , , , , received = []] = args
-      const written = sessions.write(...args)
-      if (received.length === 0 || ++commits !== commit) return written
-      return killing(Effect.orDie(written))
+    const receive: typeof sessions.receive = (...args) => {
+      const received = sessions.receive(...args)
+      return ++commits === commit ? killing(Effect.orDie(received)) : received
     }
-    return { ...store, sessions: { ...sessions, write } }
+    return { ...store, sessions: { ...sessions, receive } }
   }),
 ).pipe(Layer.provide(layerPostgres(address)))
 

@@ -5,11 +5,13 @@ import type { ChangeFeedMark, ChangeFeedTopic, WorkspaceId } from "@messaging-se
 import { Effect } from "effect"
 import { aCheck } from "../Checking.ts"
 import { anEndpoint, aStageWithKey } from "../Delivering.ts"
-import { ids } from "../Expect.ts"
+import { ids, present } from "../Expect.ts"
 import { aLinking } from "../Linking.ts"
 import { accepted, aMessage, aStage, hour, noon, oneSecond } from "../Records.ts"
+import { toScope } from "../Reading.ts"
 import { aReminder, getScope } from "../Reminding.ts"
 import { cancelled, end } from "../Sending.ts"
+import { aText, receive, received, turnOn } from "./receiving.ts"
 import type { Topic } from "../Topic.ts"
 
 const limits = { recent: 50, most: 1000 }
@@ -91,6 +93,26 @@ export const news: Topic = (it) => {
       assert.deepStrictEqual(yield* changed, { number_checks: [check.id] })
       assert.deepStrictEqual(yield* changed, {})
     }).pipe(Effect.scoped),
+  )
+
+  it.effect("chats have another mark with what is written in them, until they are gone", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number, workspace } = yield* aStage()
+      yield* turnOn(workspace.id)
+      const changed = yield* following(workspace.id)
+      const text = aText()
+      const [stored] = yield* received(number, [text])
+      const { chat } = present(stored)
+      assert.deepStrictEqual(yield* changed, { chats: [chat.id] })
+      yield* receive(number, [text])
+      assert.deepStrictEqual(yield* changed, {})
+      yield* received(number, [aText({ person: text.person })])
+      assert.deepStrictEqual(yield* changed, { chats: [chat.id] })
+      yield* chats.deleteChat(toScope(workspace.id, "live"), chat.id, noon)
+      assert.deepStrictEqual(yield* changed, { chats: [chat.id] })
+      assert.deepStrictEqual(yield* changed, {})
+    }),
   )
 
   it.effect("each workspace has its own, and the newest messages alone", () =>

@@ -44,10 +44,17 @@ const nothingStored = { messages: 0, bytes: 0, oldestAt: null }
 const turnOn = (workspaceId: WorkspaceId, since = noon) =>
   Store.use(({ chats }) => chats.putConversations(workspaceId, { ...settings, since }))
 
-const someIds = (): NumberEventIds => ({ status: anEventId(), pause: anEventId() })
+export const someIds = (): NumberEventIds => ({
+  status: anEventId(),
+  pause: anEventId(),
+  gap: anEventId(),
+})
 
 /** What a listener reads of each event. */
-const shownEvents = (follow: Effect.Success<typeof followOutbox>, workspaceId: WorkspaceId) =>
+export const shownEvents = (
+  follow: Effect.Success<typeof followOutbox>,
+  workspaceId: WorkspaceId,
+) =>
   Effect.map(follow(workspaceId), (events) =>
     events.map(({ body, createdAt, eventId, messageId, mode, type }) => ({
       id: eventId,

@@ -4,7 +4,7 @@ import { Store } from "@messaging-service/core"
 import type {
   ClaimedFile,
   ConversationSettings,
-  Incoming,
+  IncomingMessage,
   ReceivedFile,
   ReceivedMessage,
   SendingNumber,
@@ -16,7 +16,7 @@ import { toScope } from "../Reading.ts"
 import { aStage, anEra, fresh, hour, minute } from "../Records.ts"
 import { leftovers } from "../Storing.ts"
 import type { Topic } from "../Topic.ts"
-import { aText, received, turnOn } from "./receiving.ts"
+import { aText, received, turnOn, withEvents } from "./receiving.ts"
 
 const picture: ReceivedFile = {
   mimeType: "image/png",
@@ -26,7 +26,7 @@ const picture: ReceivedFile = {
   sha256: null,
 }
 
-const aPicture = (overrides: Partial<Incoming> = {}): Incoming =>
+const aPicture = (overrides: Partial<IncomingMessage> = {}): IncomingMessage =>
   aText({ kind: "image", file: picture, fileSource: "sealed", ...overrides })
 
 const aFetchingStage = (era: number, changes: Partial<ConversationSettings> = {}) =>
@@ -215,13 +215,7 @@ export const receivedFiles: Topic = (it) => {
       const { number, workspace } = yield* aFetchingStage(era)
       const { person } = aText()
       const others = Array.from({ length: 600 }, () => aText({ person }))
-      yield* Store.use(({ chats }) =>
-        chats.receive(
-          number.id,
-          others.map((incoming) => ({ incoming, eventId: `evt_${fresh()}` as never })),
-          era,
-        ),
-      )
+      yield* Store.use(({ chats }) => chats.receive(number.id, withEvents(others), era))
       const { id } = only(yield* received(number, [aPicture({ person })], era + minute - 1))
       assert.isEmpty(yield* claim(workspace.id, era + minute))
       assert.strictEqual((yield* read(number, id))?.state, "remote")

@@ -1,11 +1,20 @@
 /** `ChatStore`: what people write to numbers, and what becomes of it. */
 import { assert } from "@effect/vitest"
-import { receivedEvent, receivedEventTypes, Store, toShard } from "@messaging-service/core"
+import {
+  messageJson,
+  receivedEvent,
+  receivedEventTypes,
+  Store,
+  toShard,
+} from "@messaging-service/core"
 import type {
+  Addressed,
   CallerScope,
   ChatFilter,
   ConversationSettings,
   Incoming,
+  IncomingMessage,
+  NewReceived,
   NumberId,
   Person,
   ReceivedErasure,
@@ -39,7 +48,7 @@ import {
   minute,
   noon,
 } from "../Records.ts"
-import { sendNext } from "../Sending.ts"
+import { aLink, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 
 const settings: ConversationSettings = {
@@ -64,7 +73,8 @@ export const someone = (known: Partial<Person> = { phone: aPhone() }): Person =>
   ...known,
 })
 
-export const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
+export const aText = (overrides: Partial<IncomingMessage> = {}): IncomingMessage => ({
+  _tag: "Message",
   remoteId: `REMOTE${fresh()}`,
   mode: "live",
   fromMe: false,
@@ -79,10 +89,14 @@ export const aText = (overrides: Partial<Incoming> = {}): Incoming => ({
   ...overrides,
 })
 
-const withEvents = (incoming: ReadonlyArray<Incoming>) =>
-  incoming.map((one) => ({ incoming: one, eventId: anEventId() }))
+export const withEvents = (incoming: ReadonlyArray<Incoming>): ReadonlyArray<NewReceived> =>
+  incoming.map((one) => ({
+    incoming: one,
+    eventId: anEventId(),
+    toMessageJson: (message) => messageJson(message, noon, aLink),
+  }))
 
-const receive = (
+export const receive = (
   { id }: Pick<SendingNumber, "id">,
   incoming: ReadonlyArray<Incoming>,
   now = noon,
@@ -92,7 +106,7 @@ const receive = (
 export const received = (number: SendingNumber, incoming: ReadonlyArray<Incoming>, now = noon) =>
   Effect.gen(function* () {
     const outcomes = yield* receive(number, incoming, now)
-    assert.isTrue(outcomes.every(({ isNew }) => isNew))
+    assert.isTrue(outcomes.every(({ became }) => became === "stored"))
     return yield* Effect.forEach(outcomes, ({ id }) => lookUp(number, present(id)))
   })
 
@@ -112,7 +126,7 @@ const list = (
   page = { before: null as number | null, limit: 100 },
 ) => Store.use(({ chats }) => chats.listReceived(scope, { ...everyReceived, ...filter }, page))
 
-const listIds = (scope: CallerScope, filter: Partial<ReceivedFilter> = {}) =>
+export const listIds = (scope: CallerScope, filter: Partial<ReceivedFilter> = {}) =>
   Effect.map(list(scope, filter), ({ items }) => ids(items))
 
 const listChats = (
@@ -124,24 +138,24 @@ const listChats = (
 export const readChats = ({ workspaceId }: SendingNumber, mode: "live" | "test" = "live") =>
   Effect.map(listChats(toScope(workspaceId, mode)), ({ items }) => items)
 
-const find = (
+export const find = (
   { workspaceId }: SendingNumber,
   id: ReceivedMessageId,
   mode: "live" | "test" = "live",
 ) => Store.use(({ chats }) => chats.getReceived(toScope(workspaceId, mode), id))
 
-const lookUp = (number: SendingNumber, id: ReceivedMessageId) =>
+export const lookUp = (number: SendingNumber, id: ReceivedMessageId) =>
   Effect.gen(function* () {
     return present((yield* find(number, id)) ?? (yield* find(number, id, "test")))
   })
 
 const sequences = (items: ReadonlyArray<ReceivedMessage>) => items.map(({ sequence }) => sequence)
 
-const isReceived = (number: SendingNumber, incoming: Incoming) =>
-  Store.use(({ chats }) => chats.isReceived(number.id, incoming))
+export const needsNoCopy = (number: SendingNumber, message: Addressed) =>
+  Store.use(({ chats }) => chats.needsNoCopy(number.id, message))
 
 /** Until nothing more is to go. */
-const erase = (workspaceId: WorkspaceId, changes: Partial<ReceivedErasure> = {}) =>
+export const erase = (workspaceId: WorkspaceId, changes: Partial<ReceivedErasure> = {}) =>
   Effect.gen(function* () {
     const { chats } = yield* Store
     const whole = { now: noon, most: 1000, mostChats: 1000, marksBefore: noon - 30 * day }
@@ -152,11 +166,11 @@ const erase = (workspaceId: WorkspaceId, changes: Partial<ReceivedErasure> = {})
   })
 
 /** With conversations. */
-const aReceivingStage = (changes: Partial<ConversationSettings> = {}) =>
+export const aReceivingStage = (changes: Partial<ConversationSettings> = {}) =>
   Effect.tap(aStage(), ({ workspace }) => turnOn(workspace.id, changes))
 
 /** With an endpoint that names the events of received messages. */
-const aToldStage = Effect.gen(function* () {
+export const aToldStage = Effect.gen(function* () {
   const stage = yield* aStageWithKey()
   yield* turnOn(stage.workspace.id)
   const endpoint = yield* anEndpoint(stage.key, { events: receivedEventTypes })
@@ -197,6 +211,7 @@ export const receiving: Topic = (it) => {
         content: image.content,
         file: { ...file, state: "off" },
         replyTo: null,
+        reactions: [],
         sentAt: noon - minute,
         receivedAt: noon + minute,
         editedAt: null,
@@ -222,20 +237,20 @@ export const receiving: Topic = (it) => {
       const { id } = only(at(outcomes, 0))
       assert.deepStrictEqual(
         outcomes.flat(),
-        variants.map((_, index) => ({ id, isNew: index === 0 })),
+        variants.map((_, index) => ({ id, became: index === 0 ? "stored" : "repeat" })),
       )
       const inBatch = aText()
       assert.deepStrictEqual(
-        (yield* receive(number, [inBatch, inBatch])).map(({ isNew }) => isNew),
-        [true, false],
+        (yield* receive(number, [inBatch, inBatch])).map(({ became }) => became),
+        ["stored", "repeat"],
       )
-      assert.isTrue(yield* isReceived(number, { ...text, person: someone({ lid }) }))
-      assert.isFalse(yield* isReceived(number, { ...text, fromMe: true }))
-      assert.isFalse(yield* isReceived(number, { ...text, mode: "test" }))
-      assert.isFalse(yield* isReceived(number, { ...text, remoteId: "another" }))
+      assert.isTrue(yield* needsNoCopy(number, { ...text, person: someone({ lid }) }))
+      assert.isFalse(yield* needsNoCopy(number, { ...text, fromMe: true }))
+      assert.isFalse(yield* needsNoCopy(number, { ...text, mode: "test" }))
+      assert.isFalse(yield* needsNoCopy(number, { ...text, remoteId: "another" }))
       const group = { remoteId: `group ${fresh()}`, name: "Group" }
-      assert.isFalse(yield* isReceived(number, { ...text, group }))
-      assert.isFalse(yield* isReceived(number, { ...text, person: someone() }))
+      assert.isFalse(yield* needsNoCopy(number, { ...text, group }))
+      assert.isFalse(yield* needsNoCopy(number, { ...text, person: someone() }))
     }),
   )
 
@@ -287,7 +302,7 @@ export const receiving: Topic = (it) => {
         assert.lengthOf(yield* listIds(scope, { chatId: merged.id }), 3)
         for (const text of alone) {
           const again = { ...text, person: someone(addresses) }
-          assert.isFalse(only(yield* receive(number, [again])).isNew)
+          assert.strictEqual(only(yield* receive(number, [again])).became, "repeat")
         }
       }
     }),
@@ -321,7 +336,7 @@ export const receiving: Topic = (it) => {
       const own = aText({ group, person: null, fromMe: true })
       const [inGroup] = yield* received(number, [own])
       assert.strictEqual(inGroup?.chat.name, "Group")
-      assert.isFalse(only(yield* receive(number, [own])).isNew)
+      assert.strictEqual(only(yield* receive(number, [own])).became, "repeat")
     }),
   )
 
@@ -348,11 +363,8 @@ export const receiving: Topic = (it) => {
         aText({ person: ann }),
       ])
       assert.deepStrictEqual(
-        outcomes.map(({ id, isNew }) => [id !== null, isNew]),
-        [
-          [false, false],
-          [true, true],
-        ],
+        outcomes.map(({ became }) => became),
+        ["dropped", "stored"],
       )
     }),
   )
@@ -510,7 +522,7 @@ export const receiving: Topic = (it) => {
       yield* chats.receive(number.id, incoming, noon + hour)
       const events = yield* Effect.forEach(outcomes, ({ id }, index) =>
         Effect.map(lookUp(number, present(id)), (message) =>
-          receivedEvent(at(incoming, index).eventId, message),
+          receivedEvent(at(incoming, index), message),
         ),
       )
       const published = (yield* follow(workspace.id)).map((one) => ({
@@ -549,14 +561,14 @@ export const receiving: Topic = (it) => {
     Effect.gen(function* () {
       const { chats, numbers } = yield* Store
       const { number, workspace } = yield* aStage()
-      const nothing = [{ id: null, isNew: false }]
+      const nothing = [{ id: null, became: "dropped" }] as const
       const text = aText()
       assert.deepStrictEqual(yield* receive(number, [text]), nothing)
-      assert.isFalse(yield* isReceived(number, text))
+      assert.isFalse(yield* needsNoCopy(number, text))
       yield* turnOn(workspace.id)
       assert.isTrue(yield* chats.anyConversations)
       const { id } = only(yield* received(number, [text]))
-      assert.isTrue(yield* isReceived(number, text))
+      assert.isTrue(yield* needsNoCopy(number, text))
       assert.deepStrictEqual(present(yield* chats.conversations(workspace.id)).stored, {
         messages: 1,
         bytes: 0,
@@ -596,13 +608,16 @@ export const receiving: Topic = (it) => {
       const fence = only(leases)
       const text = aText()
       const write = (term: number, one: Incoming, value: string) =>
-        sessions.write(
-          number.id,
-          "credentials",
-          [{ type: "session", id: "1", value }],
-          noon,
-          { shard: fence.shard, term },
-          withEvents([one]),
+        Effect.map(
+          sessions.receive(
+            number.id,
+            "credentials",
+            [{ type: "session", id: "1", value }],
+            noon,
+            { shard: fence.shard, term },
+            withEvents([one]),
+          ),
+          (outcomes) => outcomes !== null,
         )
       assert.isTrue(yield* write(fence.term, text, "one"))
       assert.isFalse(yield* write(fence.term - 1, aText(), "late"))
@@ -633,8 +648,8 @@ export const receiving: Topic = (it) => {
       assert.isNull(yield* chats.getReceived(scope, id))
       assert.lengthOf(yield* follow(workspace.id), 1)
       assert.strictEqual(only(yield* readChats(number)).unread, 1)
-      assert.deepStrictEqual(only(yield* receive(number, [text])), { id, isNew: false })
-      assert.isTrue(yield* isReceived(number, text))
+      assert.deepStrictEqual(only(yield* receive(number, [text])), { id, became: "repeat" })
+      assert.isTrue(yield* needsNoCopy(number, text))
       assert.deepStrictEqual(sequences(yield* received(number, [aText()])), [3])
       const attempt = only(yield* readLog(endpoint))
       assert.isNull(present(yield* webhooks.attempt(endpoint.id, attempt.id)).requestBody)
@@ -729,13 +744,13 @@ export const receiving: Topic = (it) => {
       yield* erase(workspace.id, { now: noon + 7 * day + 1, marksBefore: noon })
       assert.deepStrictEqual(yield* listIds(scope), [present(kept).id])
       assert.lengthOf(yield* readChats(number), 1)
-      assert.isTrue(yield* isReceived(number, present(texts[0])))
+      assert.isTrue(yield* needsNoCopy(number, present(texts[0])))
       yield* erase(workspace.id, {
         now: noon + 7 * day + 1,
         marksBefore: noon + 7 * day + 2,
       })
-      assert.isFalse(yield* isReceived(number, present(texts[0])))
-      assert.isTrue(yield* isReceived(number, present(texts[1])))
+      assert.isFalse(yield* needsNoCopy(number, present(texts[0])))
+      assert.isTrue(yield* needsNoCopy(number, present(texts[1])))
       assert.deepStrictEqual(sequences(yield* received(number, texts.slice(0, 1), noon + 2)), [3])
     }),
   )

@@ -2,7 +2,6 @@
 import { assert } from "@effect/vitest"
 import { refusedMessage, Store } from "@messaging-service/core"
 import type {
-  MediaLink,
   MessageChange,
   MessageError,
   NewMessage,
@@ -20,7 +19,7 @@ import {
   delivered,
   settleDeliveries,
 } from "../Delivering.ts"
-import { cancelled, claim, end } from "../Sending.ts"
+import { aLink, cancelled, claim, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aMediaFile,
@@ -38,8 +37,6 @@ import {
 } from "../Records.ts"
 
 const dailyLimit: MessageError = { code: "send_failed", message: "Daily limit reached" }
-
-const aLink: MediaLink = (id) => `https://example.com/media/${id}`
 
 /** Stores a refused message of that number; null when the number is gone. */
 const refuse = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now = noon) => {

@@ -3,8 +3,10 @@ import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type { NumberId, PhoneBehaviour, ReceivedCopy, SentFilter } from "@messaging-service/core"
 import { Effect } from "effect"
-import { ids, only } from "../Expect.ts"
+import { at, ids, only } from "../Expect.ts"
+import { toScope } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
+import { aLid, aText, received, someone, turnOn } from "./receiving.ts"
 import { aMessage, aNumber, aPhone, aStage, aTransportId, noon, oneSecond } from "../Records.ts"
 
 type Copy = ReceivedCopy
@@ -193,6 +195,38 @@ export const simulatedPhones: Topic = (it) => {
         yield* found({ numberId: other.number.id, workspaceId: workspace.id, to }),
         [],
       )
+    }),
+  )
+
+  it.effect("the platform knows a received message until it is erased", () =>
+    Effect.gen(function* () {
+      const { chats, phones } = yield* Store
+      const { number, workspace } = yield* aStage()
+      yield* turnOn(workspace.id)
+      const person = someone({ phone: aPhone(), lid: aLid(), name: "Ada" })
+      const group = { remoteId: "Team", name: "Team" }
+      const texts = [
+        aText({ person }),
+        aText({ person, fromMe: true }),
+        aText({ person, group, text: "In a group" }),
+        aText({ person: null, group, fromMe: true, mode: "test" }),
+      ]
+      const stored = yield* received(number, texts)
+      const written = yield* Effect.forEach(stored, ({ id }) => phones.written(id))
+      assert.deepStrictEqual(
+        written,
+        texts.map(({ fromMe, mode, remoteId, text, ...place }, index) => ({
+          id: at(ids(stored), index),
+          numberId: number.id,
+          message: { mode, fromMe, group: place.group, person: place.person, remoteId },
+          text,
+        })),
+      )
+      const first = at(ids(stored), 0)
+      assert.isTrue(yield* chats.deleteReceived(toScope(workspace.id, "live"), first, noon))
+      assert.isNull(yield* phones.written(first))
+      yield* chats.deleteConversations(workspace.id)
+      assert.isNull(yield* phones.written(at(ids(stored), 1)))
     }),
   )
 }

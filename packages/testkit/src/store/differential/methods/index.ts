@@ -50,11 +50,28 @@ const weighted = methods.flatMap((method) =>
   Array.from({ length: method.weight ?? 2 }, () => method),
 )
 
+const named = (...names: ReadonlyArray<string>): ReadonlyArray<NamedMethod> =>
+  methods.filter(({ name, namespace }) => names.includes(`${namespace}.${name}`))
+
+const insertions = named("numbers.insert", "messages.accept", "webhooks.insert")
+
+/** What a number receives, several times as often as other calls of the same namespaces. */
+const received = named("chats.putConversations", "chats.receive", "sessions.receive")
+
+const ofConversations = [
+  ...methods.filter(({ namespace }) => namespace === "chats"),
+  ...named("numbers.setStatus", "numbers.reconnect", "numbers.linked", "webhooks.readEvents"),
+  ...insertions,
+  ...Array.from({ length: 4 }, () => received).flat(),
+]
+
 /**
  * What is drawn from in that sequence. Two thirds are of two namespaces, by turns each of all, and of every
- * method of theirs as often: what follows from several calls of one is rare among calls of all.
+ * method of theirs as often: what follows from several calls of one is rare among calls of all. Every fourth
+ * sequence is of conversations, which need a number, settings and messages before there is anything to compare.
  */
 export const drawnIn = (sequence: number): ReadonlyArray<NamedMethod> => {
+  if (sequence % 4 === 3) return ofConversations
   const more = [0, 1].flatMap((index) => {
     const namespace = namespaces[(2 * sequence + index) % namespaces.length]
     const own = methods.filter((method) => method.namespace === namespace)

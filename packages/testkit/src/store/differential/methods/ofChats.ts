@@ -1,6 +1,7 @@
 /** Conversations: their settings, chats and what was received. */
-import { receivedKinds } from "@messaging-service/core"
+import { messageJson, receivedKinds } from "@messaging-service/core"
 import type {
+  Addressed,
   CallerScope,
   Chat,
   ChatId,
@@ -8,22 +9,30 @@ import type {
   ConversationSettings,
   FileSettlement,
   Incoming,
+  IncomingChange,
+  IncomingMessage,
   Message,
   NewReceived,
   NumberId,
   Person,
+  Place,
   ReceivedErasure,
   ReceivedFile,
   ReceivedMessage,
+  ReceivedOutcome,
   ReceivedMessageId,
   SendingNumber,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { day, hour } from "../../Records.ts"
+import { aLink } from "../../Sending.ts"
 import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
 import { aNewFile } from "./ofRecords.ts"
 import { aReplyTo } from "./ofMessages.ts"
+import { unknownId } from "../Side.ts"
+import type { Known } from "../Side.ts"
 
 const someSettings = (c: Chooser): ConversationSettings => ({
   groups: !c.once(3),
@@ -52,49 +61,124 @@ const aFile = (c: Chooser): ReceivedFile => ({
   sha256: null,
 })
 
-/** Of few ids, so that they repeat. */
-const anIncoming = (c: Chooser): Incoming => {
+/** Mostly one whose workspace had conversations turned on. */
+export const aReceivingNumber = (c: Chooser): NumberId => {
+  const workspaces = new Set(c.side.known("conversing").map((one) => (one as Known).id))
+  const numbers = (c.side.known("number") as ReadonlyArray<SendingNumber>).filter(
+    ({ workspaceId }) => workspaces.has(workspaceId),
+  )
+  const number = numbers[c.below(numbers.length)]
+  return number === undefined || c.once(8) ? c.id<NumberId>("number") : number.id
+}
+
+/** Few groups. */
+const aPlace = (c: Chooser): Place => {
   const fromMe = c.once(4)
   const group = c.once(4)
     ? { remoteId: c.one(["g1", "g2"]), name: c.one(["Group", null, "Other"]) }
     : null
-  const transportId = c.record<Message>("message")?.transportId ?? "none"
-  return {
-    address: c.one([null, "91@lid"]),
-    remoteId: c.one([
-      "1",
-      "2",
-      "3",
-      "4",
-      "5",
-      "6",
-      `fresh ${c.fresh()}`,
-      'quote\\ " é\u2028\u007f\t',
-    ]),
-    mode: c.mode(),
-    fromMe,
-    group,
-    person: fromMe && group !== null ? null : aPerson(c),
-    kind: c.one(receivedKinds),
+  return { mode: c.mode(), fromMe, group, person: fromMe && group !== null ? null : aPerson(c) }
+}
+
+/** Few, so that they repeat. */
+const aRemoteId = (c: Chooser): string =>
+  c.one(["1", "2", "3", "4", "5", "6", `fresh ${c.fresh()}`, 'quote\\ " é\u2028\u007f\t'])
+
+const aTransportId = (c: Chooser): string => c.record<Message>("message")?.transportId ?? "none"
+
+/** Mostly one that was told before, sometimes under another address. */
+const anAddressed = (c: Chooser): Addressed => {
+  const known = c.record<{ readonly one: Addressed }>("addressed")?.one
+  if (known === undefined || c.once(3)) return { ...aPlace(c), remoteId: aRemoteId(c) }
+  return c.once(3) && known.person !== null ? { ...known, person: aPerson(c) } : known
+}
+
+const aSentAt = (c: Chooser): number => c.now - c.one([0, 1000, hour])
+
+const aReceivedMessage = (c: Chooser): IncomingMessage => ({
+  _tag: "Message",
+  ...anAddressed(c),
+  address: c.one([null, "91@lid"]),
+  kind: c.one(receivedKinds),
+  text: c.text(),
+  content: c.one([
+    null,
+    null,
+    { type: "poll of stars" },
+    { question: "Why?", options: ["a", "b"] },
+    { type: "long", truncated: true },
+  ]),
+  file: c.maybe(() => aFile(c)),
+  fileSource: c.maybe(() => "sealed"),
+  quote: c.maybe(() => ({
+    remoteId: c.one(["1", "2", "3", aTransportId(c), null]),
     text: c.text(),
-    content: c.one([
-      null,
-      null,
-      { type: "poll of stars" },
-      { question: "Why?", options: ["a", "b"] },
-    ]),
-    file: c.maybe(() => aFile(c)),
-    fileSource: c.maybe(() => "sealed"),
-    quote: c.maybe(() => ({
-      remoteId: c.one(["1", "2", "3", transportId, null]),
-      text: c.text(),
-    })),
-    sentAt: c.now - c.one([0, 1000, hour]),
+  })),
+  sentAt: aSentAt(c),
+})
+
+/** Of few ids, and often of what was sent. */
+const aChange = (c: Chooser): IncomingChange => {
+  const change = c.one([
+    { type: "edit" as const, text: c.text() },
+    { type: "revocation" as const },
+    { type: "reaction" as const, emoji: c.one(["a", "b", null]) },
+    { type: "reaction" as const, emoji: c.one(["a", "b", null]) },
+  ])
+  const { remoteId, ...known } = anAddressed(c)
+  const isAnywhere = c.once(8)
+  return {
+    _tag: "Change",
+    ...known,
+    ...(isAnywhere ? { group: null, person: null, isVerified: true } : { isVerified: c.once(6) }),
+    target: {
+      remoteId: c.once(4) ? aTransportId(c) : remoteId,
+      fromMe: c.one([null, null, known.fromMe, !known.fromMe]),
+    },
+    change,
+    at: aSentAt(c),
+    ...(c.once(2) && { changeId: aRemoteId(c) }),
   }
 }
 
+const anIncoming = (c: Chooser): Incoming => {
+  const kind = c.one([...tags, "Message" as const, "Change" as const])
+  switch (kind) {
+    case "Message":
+      return aReceivedMessage(c)
+    case "Unreadable":
+      return { _tag: "Unreadable", ...anAddressed(c), sentAt: aSentAt(c) }
+    case "Change":
+      return aChange(c)
+    case "Gap":
+      return { _tag: "Gap", mode: c.mode(), reason: "skipped", from: aSentAt(c) }
+  }
+}
+
+const tags = ["Message", "Unreadable", "Change", "Gap"] as const satisfies ReadonlyArray<
+  Incoming["_tag"]
+>
+
 export const someReceived = (c: Chooser): ReadonlyArray<NewReceived> =>
-  c.some(3, () => ({ incoming: anIncoming(c), eventId: c.eventId() }))
+  c.some(2, () => ({
+    incoming: anIncoming(c),
+    eventId: c.eventId(),
+    toMessageJson: (message) => messageJson(message, c.now, aLink),
+  }))
+
+export const learnReceiving = (
+  outcomes: ReadonlyArray<ReceivedOutcome>,
+  numberId: NumberId,
+  received: ReadonlyArray<NewReceived>,
+  c: Chooser,
+): void => {
+  for (const { incoming } of received) {
+    if (incoming._tag !== "Message" && incoming._tag !== "Unreadable") continue
+    const { fromMe, group, mode, person, remoteId } = incoming
+    c.side.learn("addressed", { one: { fromMe, group, mode, person, remoteId } })
+  }
+  for (const { id } of outcomes) if (id !== null) c.side.learn("receivedId", { id, numberId })
+}
 
 /** Of a record that has a number. */
 const getScope = (c: Chooser, numberId: NumberId | undefined): CallerScope =>
@@ -119,8 +203,21 @@ const learnChats = (chats: ReadonlyArray<Chat>, c: Chooser): void => {
 export const ofChats: Methods<"chats"> = {
   conversations: { weight: 1, input: (c) => [c.workspaceId()] },
   anyConversations: { weight: 1, input: () => [] },
-  putConversations: { weight: 6, input: (c) => [c.workspaceId(), someSettings(c)] },
-  deleteConversations: { weight: 1, input: (c) => [c.workspaceId()] },
+  putConversations: {
+    weight: 6,
+    input: (c) => {
+      const number = c.record<SendingNumber>("number")
+      return [c.getWorkspaceId(number), someSettings(c)]
+    },
+    learn: (answer, [id], c) => {
+      if (answer !== null) c.side.learn("conversing", { id })
+    },
+  },
+  // What is off receives nothing.
+  deleteConversations: {
+    weight: 1,
+    input: (c) => [c.once(4) ? c.workspaceId() : (unknownId as WorkspaceId)],
+  },
   quote: {
     weight: 4,
     input: (c) => {
@@ -132,12 +229,14 @@ export const ofChats: Methods<"chats"> = {
   receive: {
     weight: 8,
     kind: "received",
-    input: (c) => [c.id<NumberId>("number"), someReceived(c), c.now],
-    learn: (outcomes, [numberId], c) => {
-      for (const { id } of outcomes) if (id !== null) c.side.learn("receivedId", { id, numberId })
-    },
+    input: (c) => [aReceivingNumber(c), someReceived(c), c.now],
+    learn: (outcomes, [numberId, received], c) => learnReceiving(outcomes, numberId, received, c),
   },
-  isReceived: { input: (c) => [c.id<NumberId>("number"), anIncoming(c)] },
+  needsNoCopy: { input: (c) => [aReceivingNumber(c), anAddressed(c)] },
+  endCopyWaits: {
+    weight: 2,
+    input: (c) => [c.now, c.some(5, () => c.eventId())],
+  },
   listReceived: {
     weight: 3,
     kind: "received",

@@ -34,6 +34,7 @@ const aReason = (c: Chooser): ConnectionReason | null =>
 export const someEvents = (c: Chooser): NumberEventIds => ({
   status: c.eventId(),
   pause: c.eventId(),
+  gap: c.eventId(),
 })
 
 export const aCap = (c: Chooser): QuotaLimit => ({

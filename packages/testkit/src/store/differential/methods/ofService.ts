@@ -17,7 +17,7 @@ import { day, hour } from "../../Records.ts"
 import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
-import { someReceived } from "./ofChats.ts"
+import { aReceivingNumber, learnReceiving, someReceived } from "./ofChats.ts"
 import { someEvents } from "./ofNumbers.ts"
 import type { Side } from "../Side.ts"
 
@@ -60,11 +60,23 @@ export const ofSessions: Methods<"sessions"> = {
     input: (c) => {
       const numberId = c.id<NumberId>("number")
       const credentials = c.maybe(() => `credentials ${c.fresh()}`)
-      const received = c.once(3) ? someReceived(c) : []
-      return [numberId, credentials, someKeys(c), c.now, aFence(c), received]
+      return [numberId, credentials, someKeys(c), c.now, aFence(c)]
     },
     learn: (_, [id, credentials], c) => {
       if (credentials !== null) c.side.learn("written", { id, credentials })
+    },
+  },
+  receive: {
+    weight: 2,
+    kind: "received",
+    input: (c) => {
+      const numberId = aReceivingNumber(c)
+      const credentials = c.maybe(() => `credentials ${c.fresh()}`)
+      return [numberId, credentials, someKeys(c), c.now, aFence(c), someReceived(c)]
+    },
+    learn: (outcomes, [numberId, credentials, , , , received], c) => {
+      if (credentials !== null) c.side.learn("written", { id: numberId, credentials })
+      if (outcomes !== null) learnReceiving(outcomes, numberId, received, c)
     },
   },
   replace: {
@@ -333,5 +345,6 @@ export const ofPhones: Methods<"phones"> = {
   registered: phonesTopic,
   setRegistered: phonesTopic,
   receive: phonesTopic,
+  written: phonesTopic,
   sent: phonesTopic,
 }

@@ -1,19 +1,49 @@
-/** A stored received message, as it is read. */
+/** Received messages as their rows have them. */
 import { numberAsPerson } from "@messaging-service/core"
 import type {
   ChatId,
   ChatType,
   MessageId,
   NumberId,
+  Person,
   Platform,
   ReceivedKind,
   ReceivedMessage,
   ReceivedMessageId,
+  SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core"
-import { idOrNull, millis } from "../database/Sql.ts"
+import { idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
-import { toPerson } from "./receive.ts"
+
+export const getReceived = statement("received.get")
+
+type KnownPerson = Pick<Row<"receive_messages">, "phone" | "lid" | "user_id" | "username" | "name">
+
+export const toPerson = (row: KnownPerson): Person => ({
+  phone: row.phone,
+  lid: row.lid,
+  userId: row.user_id,
+  username: row.username,
+  name: row.name,
+})
+
+interface ReactionRow extends KnownPerson {
+  readonly fromMe: boolean
+  readonly emoji: string
+  readonly at: number
+}
+
+/** Null: there are none. */
+export const toReactions = (
+  rows: unknown,
+  number: Pick<SendingNumber, "phone">,
+): ReceivedMessage["reactions"] =>
+  ((rows ?? []) as ReadonlyArray<ReactionRow>).map(({ at, emoji, fromMe, ...person }) => ({
+    from: fromMe ? numberAsPerson(number) : toPerson(person),
+    emoji,
+    at,
+  }))
 
 export const toReceived = (row: Row<"received.get">): ReceivedMessage => {
   const number = {
@@ -46,6 +76,7 @@ export const toReceived = (row: Row<"received.get">): ReceivedMessage => {
             messageId: idOrNull<MessageId>(row.quoted_message_id),
             text: row.quote_text,
           },
+    reactions: toReactions(row.reactions, number),
     sentAt: row.sent_at.getTime(),
     receivedAt: row.received_at.getTime(),
     editedAt: millis(row.edited_at),

@@ -1,0 +1,210 @@
+/**
+ * How the library's updates reach the inbox, with what Telegram skips. The library reports neither skips nor
+ * differences that it could not read, so its own steps are wrapped.
+ */
+import { BaseTelegramClient, tl } from "@mtcute/node"
+import type { RpcCallMiddleware } from "@mtcute/node"
+import { toggleChannelIdMark } from "@mtcute/node/utils.js"
+import type { Inbox } from "./Inbox.ts"
+import { isSupergroup } from "./incoming.ts"
+
+/** Updates that wait for a turn of the library, which waits for the store. */
+const maxWaitingUpdates = 1000
+
+export interface Hearing {
+  readonly inbox: Inbox
+  /** Channels that Telegram named without their updates, until they are read. */
+  readonly tooLong: Set<number>
+}
+
+type UpdatesManager = NonNullable<BaseTelegramClient["updates"]>
+
+/**
+ * Stores the state of a box that was never read before the library listens. It would keep its first state in
+ * memory until the end of a turn: updates before a process died in that time would not come again.
+ */
+const listenFromStoredState = (client: BaseTelegramClient): void => {
+  const { storage } = client
+  const listen = client.startUpdatesLoop.bind(client)
+  client.startUpdatesLoop = async () => {
+    if ((await storage.updates.getState()) === null) {
+      const { date, pts, qts, seq } = await client.call({ _: "updates.getState" })
+      await storage.updates.setPts(pts)
+      await storage.updates.setQts(qts)
+      await storage.updates.setDate(date)
+      await storage.updates.setSeq(seq)
+      await client.mt.storage.save()
+      await client.updates?.prepare()
+    }
+    return listen()
+  }
+}
+
+const isTooLong = (update: tl.TypeUpdate): update is tl.RawUpdateChannelTooLong =>
+  update._ === "updateChannelTooLong"
+
+/**
+ * Drops what comes above the bound: in its next turn the library asks for the difference, which has it.
+ * `tooLong` receives channels that Telegram names without their updates.
+ */
+const boundWaitingUpdates = (updates: UpdatesManager, tooLong: Set<number>): void => {
+  const handleUpdate = updates.handleUpdate.bind(updates)
+  const { pendingUpdateContainers } = updates
+  updates.handleUpdate = (update) => {
+    const { length } = pendingUpdateContainers
+    if (length > maxWaitingUpdates) return
+    const named = "updates" in update ? update.updates : []
+    for (const { channelId } of named.filter(isTooLong)) tooLong.add(channelId)
+    handleUpdate(length === maxWaitingUpdates ? { _: "updatesTooLong" } : update)
+  }
+}
+
+/** The library reads where a channel was left only while it starts: otherwise it hears of no gap before that. */
+const readStoredChannels = (updates: UpdatesManager): void => {
+  updates.onCatchingUp(() => undefined)
+  Object.defineProperty(updates, "catchingUp", {
+    get: () => true,
+    set: (_isStarting: boolean) => {},
+  })
+}
+
+/** The box counts from another state, whatever came after the former one. */
+const hearSkippedStates = (updates: UpdatesManager, inbox: Inbox): void => {
+  const fetchState = updates._fetchUpdatesState.bind(updates)
+  updates._fetchUpdatesState = async () => {
+    const { date, pts } = updates
+    await fetchState()
+    if (date !== undefined && pts !== undefined) inbox.addGap(date)
+  }
+}
+
+const hearStoredDate = (updates: UpdatesManager, { channels }: Inbox): void => {
+  const start = updates.startLoop.bind(updates)
+  updates.startLoop = () => {
+    channels.passDate(updates.oldDate ?? 0)
+    return start()
+  }
+}
+
+/** The library saves a state that changed, and reactions change none: their commit then has the same one again. */
+const saveWithInbox = (updates: UpdatesManager, inbox: Inbox): void => {
+  const save = updates._saveUpdatesStorage.bind(updates)
+  updates._saveUpdatesStorage = (isTurnOver) => {
+    if (!inbox.isEmpty()) Object.assign(updates, { oldPts: undefined })
+    return save(isTurnOver)
+  }
+}
+
+/** Only members may read it. */
+const isNoMember = (error: unknown): boolean =>
+  tl.RpcError.is(error, "CHANNEL_PRIVATE") || tl.RpcError.is(error, "CHANNEL_INVALID")
+
+/** Events of a supergroup that is read for the first time; its difference has one more at most. */
+const maxFirstEvents = 99
+
+/**
+ * Where the library begins to read a channel without a stored state. It would begin after all that came
+ * meanwhile.
+ */
+const makeFirstReads = (
+  { storage }: BaseTelegramClient,
+  { cpts }: UpdatesManager,
+  { inbox, tooLong }: Hearing,
+) => {
+  const starts = new Map<number, number>()
+  return {
+    begin: async (channelId: number, fallback: number | undefined) => {
+      const isNamed = tooLong.delete(channelId)
+      if (cpts.has(channelId) || (await storage.updates.getChannelPts(channelId))) return undefined
+      const start = starts.get(channelId)
+      if (start !== undefined || !isNamed) return start ?? fallback
+      const chat = await storage.peers.getCompleteById(toggleChannelIdMark(channelId))
+      if (chat?._ !== "channel" || !isSupergroup(chat)) return fallback
+      const first = Math.max(1, (fallback ?? 1) - maxFirstEvents)
+      starts.set(channelId, first)
+      inbox.channels.readSince(channelId, inbox.channels.stateDate())
+      return first
+    },
+    /** Whether what came before those events and after that date is not known. */
+    end: (channelId: number): boolean => {
+      const first = starts.get(channelId) ?? 1
+      starts.delete(channelId)
+      return first > 1 && !inbox.channels.hasReached(channelId)
+    },
+  }
+}
+
+const hearSkippedChannels = (
+  client: BaseTelegramClient,
+  updates: UpdatesManager,
+  hearing: Hearing,
+): void => {
+  const { inbox } = hearing
+  const { stateDate, unread } = inbox.channels
+  const fetchDifference = updates._fetchChannelDifference.bind(updates)
+  const firstReads = makeFirstReads(client, updates, hearing)
+  const skip = (channelId: number) => inbox.addGap(stateDate(), channelId)
+  updates._fetchChannelDifference = async (channelId, fallback) => {
+    unread.add(channelId)
+    try {
+      const isRead = await fetchDifference(channelId, await firstReads.begin(channelId, fallback))
+      if (firstReads.end(channelId)) skip(channelId)
+      unread.delete(channelId)
+      return isRead
+    } catch (error) {
+      const isLost = tl.RpcError.is(error, "PERSISTENT_TIMESTAMP_INVALID")
+      if (isLost || isNoMember(error)) {
+        unread.delete(channelId)
+        firstReads.end(channelId)
+        await client.storage.updates.setChannelPts(channelId, 0)
+      }
+      if (isLost) skip(channelId)
+      throw error
+    }
+  }
+}
+
+/** `hearing`: null for a login, which hears nothing. */
+export const hearUpdates = (client: BaseTelegramClient, hearing: Hearing | null): void => {
+  const { updates } = client
+  listenFromStoredState(client)
+  if (updates === undefined) return
+  boundWaitingUpdates(updates, hearing?.tooLong ?? new Set())
+  if (hearing === null) return
+  const { inbox } = hearing
+  readStoredChannels(updates)
+  hearStoredDate(updates, inbox)
+  saveWithInbox(updates, inbox)
+  hearSkippedStates(updates, inbox)
+  hearSkippedChannels(client, updates, hearing)
+  // Before the library's own listener, whose failure would keep an update from those behind it.
+  client.onRawUpdate.add(({ peers, update }) => inbox.addUpdate(update, peers))
+}
+
+const isAnswer = <A extends { readonly _: string }>(answer: unknown): answer is A =>
+  typeof answer === "object" && answer !== null && "_" in answer && answer._ !== "mt_rpc_error"
+
+/** Hears the answers to differences before the library does. */
+export const hearDifferences =
+  ({ inbox, tooLong }: Hearing): RpcCallMiddleware =>
+  async (call, next) => {
+    const answer: unknown = await next(call)
+    const { request } = call
+    if (request._ === "updates.getDifference" && isAnswer<tl.updates.TypeDifference>(answer)) {
+      if (answer._ === "updates.differenceTooLong") inbox.addGap(request.date)
+      else inbox.addDifference(answer)
+      const others = "otherUpdates" in answer ? answer.otherUpdates : []
+      for (const { channelId } of others.filter(isTooLong)) tooLong.add(channelId)
+    }
+    if (
+      request._ === "updates.getChannelDifference" &&
+      request.channel._ === "inputChannel" &&
+      isAnswer<tl.updates.TypeChannelDifference>(answer)
+    ) {
+      const { channelId } = request.channel
+      if (answer._ === "updates.channelDifferenceTooLong")
+        inbox.addGap(inbox.channels.stateDate(), channelId)
+      else inbox.addDifference(answer, channelId)
+    }
+    return answer
+  }
