@@ -59,6 +59,7 @@ export const workspaceClient = (
       get: (id, options) => chats.get(at, id, { ...options, ...mode }),
       list: (query, options) => chats.list(at, { ...query, ...mode }, options),
       delete: (id, options) => chats.delete(at, id, { ...options, ...mode }),
+      messages: (id, query, options) => chats.messages(at, id, { ...query, ...mode }, options),
       markRead: (id, body, options) => chats.markRead(at, id, body, { ...options, ...mode }),
     },
     receivedMessages: {

@@ -138,6 +138,8 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
       get: at.get("/api/v2/chats/{id}"),
       /** Erases all that was received in it. */
       delete: at.remove("/api/v2/chats/{id}"),
+      /** What is in it, in both directions, newest first. */
+      messages: at.list("/api/v2/chats/{id}/messages"),
       /** Marks it as read up to a message of it, never back, here and on the phone. */
       markRead: at.create("/api/v2/chats/{id}/read"),
     },

@@ -373,6 +373,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v2/chats/{id}/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List what is in a chat */
+        readonly get: operations["listChatMessages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/v2/chats/{id}/read": {
         readonly parameters: {
             readonly query?: never;
@@ -1818,6 +1835,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/chats/{chat_id}/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List what is in a chat */
+        readonly get: operations["listWorkspaceChatMessages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/chats/{chat_id}/read": {
         readonly parameters: {
             readonly query?: never;
@@ -1985,6 +2019,8 @@ export interface components {
         /** @description Only the fields to change. */
         readonly ChangeWorkspace: ChangeWorkspace;
         readonly Chat: Chat;
+        /** @description One of the two is null. */
+        readonly ChatEntry: ChatEntry;
         readonly CheckNumbers: CheckNumbers;
         readonly Clock: Clock;
         readonly Connect: Connect;
@@ -2935,6 +2971,32 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listChatMessages: {
+        readonly parameters: {
+            readonly query?: ListChatMessagesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of entries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ChatEntry"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
                 };
             };
         };
@@ -5834,6 +5896,33 @@ export interface operations {
             };
         };
     };
+    readonly listWorkspaceChatMessages: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceChatMessagesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly chat_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of entries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ChatEntry"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
     readonly markWorkspaceChatRead: {
         readonly parameters: {
             readonly query?: MarkWorkspaceChatReadQuery;
@@ -6567,6 +6656,17 @@ export interface Chat {
     readonly read_up_to: number | null;
     /** @description The chat that goes on in its place: both were with the same person. */
     readonly merged_into: number | null;
+}
+/** @description One of the two is null. */
+export interface ChatEntry {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+    readonly received_message: components["schemas"]["ReceivedMessage"] | null;
+    readonly message: components["schemas"]["Message"] | null;
 }
 export interface CheckNumbers {
     readonly phones: readonly string[];
@@ -8681,6 +8781,12 @@ export interface ListChatsQuery {
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
+export interface ListChatMessagesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
 export interface ListPortalSessionsQuery {
     /** @description Records of a page. */
     readonly limit?: number;
@@ -9010,6 +9116,14 @@ export interface GetWorkspaceChatQuery {
     readonly mode?: "live" | "test";
 }
 export interface DeleteWorkspaceChatQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceChatMessagesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

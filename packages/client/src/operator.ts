@@ -180,6 +180,8 @@ const makeChats = (at: Endpoints) => ({
   get: at.get("/admin/v1/workspaces/{id}/chats/{chat_id}"),
   /** Erases all that was received in it. */
   delete: at.remove("/admin/v1/workspaces/{id}/chats/{chat_id}"),
+  /** What is in it, in both directions, newest first. */
+  messages: at.list("/admin/v1/workspaces/{id}/chats/{chat_id}/messages"),
   /** Marks it as read up to a message of it, never back, here and on the phone. */
   markRead: at.create("/admin/v1/workspaces/{id}/chats/{chat_id}/read"),
 })

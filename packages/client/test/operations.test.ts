@@ -280,6 +280,19 @@ const entries: {
     const { client, message } = await received()
     assert.isTrue((await client.chats.delete(message.chat.id)).deleted)
   },
+  listChatMessages: async ({ received }) => {
+    const { client, message } = await received()
+    const page = await client.chats.messages(message.chat.id).page()
+    assert.deepInclude(page.data.at(-1), { received_message: message, message: null })
+  },
+  listWorkspaceChatMessages: async ({ number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const written = { from: { phone: to.phone }, remote_id: "first" }
+    const message = await operator.simulator.write(number, written)
+    if (!("id" in message)) throw new Error("it waits")
+    const page = await operator.chats.messages(workspace, message.chat.id).page()
+    assert.isNotEmpty(page.data)
+  },
   markChatRead: async ({ received }) => {
     const { client, message } = await received()
     const marked = await client.chats.markRead(message.chat.id, { up_to: message.id })
@@ -743,6 +756,7 @@ const aScene = async (url: string): Promise<Scene> => {
   }
   await operator.simulator.settle()
   const event = (await first(operator.webhooks.deliveries(inWorkspace, endpoint.id)))?.event_id
+  let reader: ReturnType<OperatorClient["keys"]["create"]> | undefined
   return {
     client: messagingClient({ url, key, fetch: watched }),
     operator: operatorClient({ url, token, fetch: watched }),
@@ -756,11 +770,11 @@ const aScene = async (url: string): Promise<Scene> => {
     webhook: { id: endpoint.id, event: event ?? "" },
     received: async () => {
       await operator.conversations.set(inWorkspace, {})
-      const reader = await operator.keys.create(inWorkspace, { version: 2, name: "Reader" })
+      reader ??= operator.keys.create(inWorkspace, { version: 2, name: "Reader" })
       const written = { from: { phone: to.phone }, remote_id: "first" }
       const message = await operator.simulator.write(number.id, written)
       if (!("id" in message)) throw new Error("it waits")
-      const { key: own } = reader as { readonly key: string }
+      const { key: own } = (await reader) as { readonly key: string }
       return { client: messagingClient({ url, key: own, fetch: watched }), message }
     },
     linking: async () => {

@@ -347,6 +347,8 @@ export const claimantsWithoutKey = (workspaceId: WorkspaceId): ReadonlyArray<num
 export interface OperationRule {
   /** The required scope; null for none. */
   readonly scope: Scope | null
+  /** Another one that it requires too. */
+  readonly scopeBesides?: Scope
   /** Whether it refuses callers limited to some numbers. */
   readonly unlimitedOnly: boolean
 }
@@ -391,6 +393,7 @@ export const operations = {
   getChat: needs("chats:read"),
   deleteChat: needs("chats:write"),
   markChatRead: needs("chats:write"),
+  listChatMessages: { ...needs("chats:read"), scopeBesides: "messages:read" },
 } as const satisfies Readonly<Record<string, OperationRule>>
 
 export type OperationName = keyof typeof operations
@@ -409,12 +412,13 @@ export const authorize = (
   caller: Caller,
   operation: OperationName,
 ): Effect.Effect<Authorized, Refusal<AuthorizationCode>> => {
-  const { scope, unlimitedOnly }: OperationRule = operations[operation]
-  if (scope !== null && !caller.scopes.includes(scope)) {
+  const { scope, scopeBesides, unlimitedOnly }: OperationRule = operations[operation]
+  const missing = [scope, scopeBesides].find((one) => one != null && !caller.scopes.includes(one))
+  if (missing != null) {
     return Effect.fail(
       refuse("missing_scope", {
-        message: `The key lacks the scope ${scope}.`,
-        details: { requiredScope: scope },
+        message: `The key lacks the scope ${missing}.`,
+        details: { requiredScope: missing },
       }),
     )
   }

@@ -78,6 +78,34 @@ export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors:
     const { items, next } = yield* load({ before, limit })
     return { items, next: next === null ? null : makeCursor(secret, next, binding) }
   }),
+  /** The same of a list in which several numbers say where a page goes on. */
+  pageByPlace: Effect.fnUntraced(function* <A, E>(
+    request: { readonly limit?: number; readonly cursor?: string | null },
+    binding: CursorBinding,
+    load: (
+      place: ReadonlyArray<number> | null,
+      limit: number,
+    ) => Effect.Effect<
+      { readonly items: ReadonlyArray<A>; readonly next: ReadonlyArray<number> | null },
+      E
+    >,
+  ): Effect.fn.Return<CursorPage<A>, E | Refusal<"invalid_cursor">> {
+    const { cursor = null, limit = defaultLimit } = request
+    const toCursor = (place: ReadonlyArray<number>) =>
+      `${place.map((part) => part.toString(36)).join("-")}.${sign(secret, [place, binding])}`
+    const place =
+      cursor === null
+        ? null
+        : cursor
+            .slice(0, cursor.indexOf("."))
+            .split("-")
+            .map((part) => Number.parseInt(part, 36))
+    if (cursor !== null && place !== null && !sameSecret(cursor, toCursor(place))) {
+      return yield* refuse("invalid_cursor", { field: "cursor" })
+    }
+    const { items, next } = yield* load(place, limit)
+    return { items, next: next === null ? null : toCursor(next) }
+  }),
 }))
 
 // What lists are asked for, `limit` and `cursor` of all of them (contract: Pages and cursors).

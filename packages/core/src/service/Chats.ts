@@ -18,12 +18,14 @@ import {
   defaultLimit,
   makeCursors,
   pageFields,
+  parsePageRequest,
   queryBoolean,
   queryDecoder,
   queryId,
   textFor,
 } from "../model/Page.ts"
 import type { CursorPage, ListPage } from "../model/Page.ts"
+import type { ChatEntry } from "../model/ChatEntry.ts"
 import { receivedKinds } from "../model/Incoming.ts"
 import type { ReceivedKind } from "../model/Incoming.ts"
 import type { Chat, ReceivedMessage } from "../model/Received.ts"
@@ -237,6 +239,12 @@ export class Chats extends Context.Service<
     get(caller: Caller, id: ChatId | undefined): Effect.Effect<Chat, Failure<ChatCode>>
     /** DELETE /chats/{id}: erases all that was received in it. Fails with `chat_not_found`. */
     delete(caller: Caller, id: ChatId | undefined): Effect.Effect<ChatId, Failure<ChatCode>>
+    /** GET /chats/{id}/messages: both directions, newest first. Fails with `chat_not_found`. */
+    listEntries(
+      caller: Caller,
+      id: ChatId | undefined,
+      query: ListPage,
+    ): Effect.Effect<CursorPage<ChatEntry>, Failure<ChatCode | ListCode>>
     /**
      * POST /chats/{id}/read: the worker then marks it at the remote. Fails with `chat_not_found`, and with
      * `received_message_not_found` where `upTo` is none of the chat.
@@ -256,6 +264,31 @@ export class Chats extends Context.Service<
 }
 
 const noChat = refuse("chat_not_found", { inPath: true })
+
+const listEntries = Effect.fnUntraced(function* listEntries(
+  { chats, cursors }: Reading,
+  caller: Authorized,
+  id: ChatId | undefined,
+  query: ListPage,
+) {
+  const scope = toScope(caller)
+  const { mode, restriction, workspaceId } = scope
+  const request = yield* Effect.fromResult(parsePageRequest(query))
+  if (id === undefined) return yield* noChat
+  const binding = ["entries", workspaceId, mode, restriction, id]
+  return yield* cursors.pageByPlace(
+    request,
+    binding,
+    Effect.fnUntraced(function* load(place, limit) {
+      const [at = 0, isSent = 0, of = 0] = place ?? []
+      const behind = place === null ? null : { at, isSent: isSent === 1, id: of }
+      const page = yield* chats.listEntries(scope, id, behind, limit)
+      if (page === null) return yield* noChat
+      const { items, next } = page
+      return { items, next: next && [next.at, Number(next.isSent), next.id] }
+    }),
+  )
+})
 
 /** Makes what stores how far a chat is read, and wakes what marks it at the remote. */
 const makeMark = Effect.gen(function* makeMark() {
@@ -329,6 +362,9 @@ const make = Effect.gen(function* makeChats() {
       }
       yield* erase(caller.workspaceId)
       return id
+    }),
+    listEntries: Effect.fn("Chats.listEntries")(function* (input, id, query) {
+      return yield* listEntries(reading, yield* authorize(input, "listChatMessages"), id, query)
     }),
     markRead: Effect.fn("Chats.markRead")(function* (input, id, command, requested) {
       const caller = yield* authorize(input, "markChatRead")

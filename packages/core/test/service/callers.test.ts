@@ -120,29 +120,36 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   listChats: (caller) => [Chats.use((all) => all.list(caller, { limit: 0 }))],
   getChat: (caller) => [Chats.use((all) => all.get(caller, 1 as ChatId))],
   deleteChat: (caller) => [Chats.use((all) => all.delete(caller, 1 as ChatId))],
+  listChatMessages: (caller) => [
+    Chats.use((all) => all.listEntries(caller, 1 as ChatId, { limit: 0 })),
+  ],
   markChatRead: (caller) => [Chats.use((all) => all.markRead(caller, 1 as ChatId, wrong, null))],
 }
 
 describe("authorization", () => {
   const rules = Object.entries(operations) as ReadonlyArray<[OperationName, OperationRule]>
 
-  it.effect.each(rules)("of %s checks its scope before anything else", ([name, { scope }]) =>
-    inAService(
-      Effect.gen(function* () {
-        const { workspace } = yield* aSender()
-        if (scope === null) return
-        const others = scopes.filter((each) => each !== scope)
-        for (const way of ways[name](yield* trusted(workspace, { scopes: others }))) {
-          const { code, details, status: reported } = yield* refusal(way)
-          assert.deepStrictEqual(
-            [code, reported, details],
-            ["missing_scope", 403, { requiredScope: scope }],
-          )
-        }
-        yield* authorize(yield* trusted(workspace, { scopes: [scope] }), name)
-      }),
-      { worker: false },
-    ),
+  it.effect.each(rules)(
+    "of %s checks its scope before anything else",
+    ([name, { scope, scopeBesides }]) =>
+      inAService(
+        Effect.gen(function* () {
+          const { workspace } = yield* aSender()
+          const needed = [scope, scopeBesides].filter((each) => each != null)
+          for (const missing of needed) {
+            const others = [...scopes, ...needed].filter((each) => each !== missing)
+            for (const way of ways[name](yield* trusted(workspace, { scopes: others }))) {
+              const { code, details, status: reported } = yield* refusal(way)
+              assert.deepStrictEqual(
+                [code, reported, details],
+                ["missing_scope", 403, { requiredScope: missing }],
+              )
+            }
+          }
+          yield* authorize(yield* trusted(workspace, { scopes: needed }), name)
+        }),
+        { worker: false },
+      ),
   )
 
   it.effect.each(rules)("of %s refuses limited callers where its entry says so", ([name, rule]) =>

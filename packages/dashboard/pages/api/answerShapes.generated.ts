@@ -192,6 +192,8 @@ export const shapes: Shapes = {
   "Chat": {"id":"number","number_id":"number","type":"string","phone":["string","null"],"lid":["string","null"],"user_id":["string","null"],"username":["string","null"],"name":["string","null"],"last_received_at":["string","null"],"last_sent_at":["string","null"],"unread":"number","read_up_to":["number","null"],"merged_into":["number","null"]},
   "GET /admin/v1/workspaces/{id}/chats/{chat_id}": "Chat",
   "DELETE /admin/v1/workspaces/{id}/chats/{chat_id}": "Deleted",
+  "GET /admin/v1/workspaces/{id}/chats/{chat_id}/messages": {"data":["ChatEntry"],"next_cursor":["string","null"]},
+  "ChatEntry": {"at":"string","received_message":["ReceivedMessage","null"],"message":["Message","null"]},
   "POST /admin/v1/workspaces/{id}/chats/{chat_id}/read": "ReadChat",
   "ReadChat": {"chat_id":"number","up_to":"number"},
   "POST /admin/v1/simulator/numbers/{number_id}/received-messages": ["ReceivedMessage","RemoteId"],

@@ -270,10 +270,14 @@ const refusedIdempotency: ReadonlyArray<Refused> = [
   "idempotency_in_progress",
 ]
 
-const about = (text: string | undefined, { scope, unlimitedOnly }: OperationRule): string =>
+const about = (
+  text: string | undefined,
+  { scope, scopeBesides, unlimitedOnly }: OperationRule,
+): string =>
   [
     ...(text === undefined ? [] : [text]),
     scope === null ? "Needs no scope." : `Needs the scope \`${scope}\`.`,
+    ...(scopeBesides === undefined ? [] : [`And the scope \`${scopeBesides}\`.`]),
     ...(unlimitedOnly
       ? ["A key limited to some numbers is refused with `number_not_allowed`."]
       : []),

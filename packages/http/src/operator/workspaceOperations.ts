@@ -188,6 +188,13 @@ const operations: ReadonlyArray<WorkspaceOperation> = [
     `DELETE ${chatPath}/{chat_id}`,
   ),
   operation(
+    "listChatMessages",
+    "read",
+    chats,
+    "listWorkspaceChatMessages",
+    `GET ${chatPath}/{chat_id}/messages`,
+  ),
+  operation(
     "markChatRead",
     "send",
     chats,

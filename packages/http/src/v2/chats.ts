@@ -4,6 +4,7 @@ import {
   ChatsQuery,
   described,
   MediaLinks,
+  PageInput,
   platforms,
   ReadBody,
   receivedFileStates,
@@ -11,7 +12,13 @@ import {
   receivedKinds,
   ReceivedQuery,
 } from "@messaging-service/core"
-import type { ListChats, ListReceived, MarkRead, ReceivedMessage } from "@messaging-service/core"
+import type {
+  ListChats,
+  ListPage,
+  ListReceived,
+  MarkRead,
+  ReceivedMessage,
+} from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {
@@ -27,6 +34,7 @@ import {
   Time,
   TimeText,
 } from "../Entry.ts"
+import { MessageJson, shownMessage } from "./messages.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -170,6 +178,12 @@ const ReadChatJson = Schema.Struct({ chatId: IdJson, upTo: IdJson }).annotate({
   identifier: "ReadChat",
 })
 
+const EntryJson = Schema.Struct({
+  at: Time,
+  receivedMessage: Schema.NullOr(ReceivedMessageJson),
+  message: Schema.NullOr(MessageJson),
+}).annotate({ identifier: "ChatEntry", description: "One of the two is null." })
+
 const ofConversations = true
 
 const route = routeV2("Chats")
@@ -253,6 +267,33 @@ export const chatRoutes: ReadonlyArray<RouteV2> = [
     handler: Effect.fnUntraced(function* deleteChat({ caller, id }) {
       const chats = yield* Chats
       return deleted(yield* chats.delete(caller, id("id")))
+    }),
+  }),
+  route("GET /api/v2/chats/{id}/messages", {
+    ofConversations,
+    id: "listChatMessages",
+    summary: "List what is in a chat",
+    about:
+      "Both directions, newest first: received messages by `received_at`, messages that left in it by `sent_at`.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of entries.",
+    answer: pageBody(EntryJson, {
+      at: "2030-01-31T07:00:02Z",
+      received_message: examples.received,
+      message: null,
+    }),
+    refused: [{ code: "chat_not_found", inPath: true }],
+    handler: Effect.fnUntraced(function* listChatMessages({ caller, id, request }) {
+      const chats = yield* Chats
+      const { link } = yield* MediaLinks
+      const now = yield* Clock.currentTimeMillis
+      const entries = yield* chats.listEntries(caller, id("id"), request)
+      const toReceived = yield* receivedShown
+      return pageJson(entries, ({ at, message, receivedMessage }) => ({
+        at,
+        receivedMessage: receivedMessage && toReceived(receivedMessage),
+        message: message && shownMessage(message, now, link),
+      }))
     }),
   }),
   route("POST /api/v2/chats/{id}/read", {

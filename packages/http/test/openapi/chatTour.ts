@@ -63,6 +63,7 @@ export const chatTour = Effect.fnUntraced(function* chatTour(
     yield* request(ask("GET", `${path}/chats?unread=true`), 200)
     yield* request(ask("GET", `${path}/chats/${chat.id}`), 200)
     yield* request(ask("POST", `${path}/chats/${chat.id}/read`, { up_to: id }), 202)
+    yield* request(ask("GET", `${path}/chats/${chat.id}/messages`), 200)
     yield* request(ask("POST", `${path}/chats/${chat.id}/read`, { up_to: id + 100 }), 404)
   }
   yield* request(operator("GET", `${simulator}/numbers/${number}/read-marks`), 200)

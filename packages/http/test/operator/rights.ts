@@ -41,6 +41,7 @@ export const rights: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   getWorkspaceChat: everyone,
   deleteWorkspaceChat: administrators,
   markWorkspaceChatRead: everyone,
+  listWorkspaceChatMessages: everyone,
 
   streamNews: everyone,
 

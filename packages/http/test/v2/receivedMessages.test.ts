@@ -253,6 +253,38 @@ layer(layerWithWayOut())("received messages", (it) => {
     }),
   )
 
+  it.effect("are in their chat with what left in it, newest first and in pages", () =>
+    Effect.gen(function* () {
+      const { number, token, workspace } = yield* aListener()
+      const first = yield* write(number)
+      yield* pass(1)
+      const message = yield* send(token, { to: { phone: ada.phone }, text: "Yes" })
+      yield* pass(1)
+      const second = yield* write(number)
+      const path = `${chats}/${(first["chat"] as Created).id}/messages`
+      const [latest, sent, oldest, ...others] = yield* list(token, "", path)
+      assert.deepStrictEqual(others, [])
+      assert.deepStrictEqual(
+        [latest, oldest].map((entry) => entry?.["received_message"]),
+        [second, first],
+      )
+      assert.isNull(sent?.["received_message"])
+      assert.deepInclude(sent?.["message"], { id: message.id, status: "sent", text: "Yes" })
+      const [chat] = yield* list(token, "", chats)
+      assert.strictEqual(chat?.["last_sent_at"], sent?.["at"])
+      const page = expectBody<PageBody<Received>>(
+        yield* ask({ path: `${path}?limit=2`, token }),
+        200,
+      )
+      assert.lengthOf(page.data, 2)
+      const rest = yield* list(token, `?limit=2&cursor=${page.next_cursor}`, path)
+      assert.deepStrictEqual<unknown>(rest, [oldest])
+      const { key } = yield* aKey(workspace, { scopes: ["chats:read"] })
+      assert.strictEqual(yield* getCode(key, path), "missing_scope")
+      assert.strictEqual(yield* getCode(token, `${path}?cursor=a`), "invalid_cursor")
+    }),
+  )
+
   it.effect("are marked as read up to one of them, once for each Idempotency-Key", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aListener()
