@@ -93,10 +93,10 @@ export type CallRequest =
     }
   /** The copy of a message that could not be read comes. */
   | { readonly _tag: "Copy"; readonly number: number; readonly index: number }
-  /** Somebody edits or revokes a message. */
+  /** A person edits or revokes a message. */
   | { readonly _tag: "Amend"; readonly number: number; readonly amended: Amended }
 
-/** What becomes of a message that somebody wrote. */
+/** What an author, or another person, does to a message. */
 export interface Amended {
   /** Of the message. */
   readonly index: number

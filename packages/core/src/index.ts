@@ -135,7 +135,7 @@ export { copyWaitMillis, gapReasons, isKept, withoutCopy } from "./model/Incomin
 export { mergedPerson, personAddresses, unknownPerson } from "./model/Incoming.ts"
 export { receivedKinds, receivedMarks } from "./model/Incoming.ts"
 export type { Addressed, Incoming, IncomingChange, IncomingGap } from "./model/Incoming.ts"
-export type { IncomingMessage, NewReceived, Person, Place } from "./model/Incoming.ts"
+export type { IncomingMessage, NewReceived, Person, ChatContext } from "./model/Incoming.ts"
 export type { ReceivedOutcome, UnreadableMessage } from "./model/Incoming.ts"
 export type { ReceivedContent, ReceivedFile, ReceivedKind } from "./model/Incoming.ts"
 export type { ChatEntry, EntryPlace } from "./model/ChatEntry.ts"

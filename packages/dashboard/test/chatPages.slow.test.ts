@@ -254,11 +254,11 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
     onPage("/w/1/overview", async (page) => {
       const phone = uniquePhone()
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
-      const shown = page.getByRole("list", { name: "Messages on the phone" })
+      const bubbles = page.getByRole("list", { name: "Messages on the phone" })
       const question = unique("<b>Is it ready?</b>")
       await page.getByLabel(`Write as ${phone}`).fill(question)
       await page.keyboard.press("Enter")
-      await shown.getByText(question).waitFor()
+      await bubbles.getByText(question).waitFor()
       const { data } = (await dashboard.operate(
         "GET",
         `${workspace}/chats?phone=${encodeURIComponent(phone)}`,
@@ -271,17 +271,17 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await thread.getByRole("button", { name: "Send" }).click()
       await thread.getByRole("link", { name: /: sent$/ }).waitFor()
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
-      await shown
+      await bubbles
         .getByRole("listitem")
         .filter({ hasText: question })
         .getByText("read", { exact: true })
         .waitFor()
-      const answer = shown.getByRole("listitem").filter({ hasText: "It is." })
+      const answer = bubbles.getByRole("listitem").filter({ hasText: "It is." })
       await answer.getByRole("button", { name: "Reply" }).click()
       await page.getByText("Replying to: It is.").waitFor()
       await page.getByLabel(`Write as ${phone}`).fill("On our way")
       await page.keyboard.press("Enter")
-      await shown.getByText("On our way").waitFor()
+      await bubbles.getByText("On our way").waitFor()
       await assertCount(page.getByText("Replying to: It is."), 0)
       await goTo(page, dashboard, `/w/1/chats?open=${chat}`)
       const last = thread.getByRole("listitem").filter({ hasText: "On our way" })

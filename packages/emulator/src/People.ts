@@ -31,7 +31,7 @@ import type {
   Mode,
   NumberId,
   Person,
-  Place,
+  ChatContext,
   ReceivedMessage,
   ReceivedMessageId,
   ReceivedOutcome,
@@ -167,7 +167,7 @@ const toPerson = (from: Partial<Person>): Person => ({ ...unknownPerson, ...from
 const toPlace = (
   input: typeof WriteBody.Type,
   mode: Mode,
-): Effect.Effect<Place, Failure<"validation_failed">> => {
+): Effect.Effect<ChatContext, Failure<"validation_failed">> => {
   const { from, group = null, toPhone } = input
   const fromMe = from === "owner"
   if (fromMe !== (toPhone !== undefined) && (!fromMe || group === null)) {
@@ -409,7 +409,7 @@ const makeChanges = Effect.fnUntraced(function* makeChanges({ now, pass }: Platf
 })
 
 /** Who reacts, in the chat of the message. */
-const toReactor = ({ mode, to }: Message, from: "owner" | typeof WriterInput.Type): Place => {
+const toReactor = ({ mode, to }: Message, from: "owner" | typeof WriterInput.Type): ChatContext => {
   const group = to.kind === "group" ? { remoteId: to.group, name: to.group } : null
   if (from !== "owner") return { mode, fromMe: false, group, person: toPerson(from) }
   return { mode, fromMe: true, group, person: null }

@@ -29,7 +29,7 @@ import type {
   NewReceived,
   NumberId,
   Person,
-  Place,
+  ChatContext,
   Reaction,
   Quote,
   QuotedMessage,
@@ -191,7 +191,7 @@ export const findPerson = (tables: Tables, lane: Lane, told: Person): PersonRow 
 const findChat = (
   tables: Tables,
   lane: Lane,
-  { group, mode }: Place,
+  { group, mode }: ChatContext,
   person: PersonRow | null,
 ): ChatRow => {
   const owner = lane.workspace
@@ -713,7 +713,7 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
   return isMoreToGo
 }
 
-/** Without what stands in modules of its own. */
+/** Without the methods that other modules have. */
 export const chatStore = (
   tables: Tables,
 ): Omit<Steps<ChatStore>, keyof ReceivingSteps | keyof ReadMarkSteps | "listEntries"> => ({

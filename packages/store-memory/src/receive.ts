@@ -15,7 +15,7 @@ import type {
   IncomingChange,
   IncomingGap,
   NewReceived,
-  Place,
+  ChatContext,
   Reaction,
   ReceivedMessageId,
   ReceivedOutcome,
@@ -46,7 +46,7 @@ const dropped: ReceivedOutcome = { id: null, became: "dropped" }
 // Copies of what could not be read
 
 /** Under every address by which its author is known. */
-const people = (lane: Lane, { person }: Place): ReadonlyArray<PersonRow> =>
+const people = (lane: Lane, { person }: ChatContext): ReadonlyArray<PersonRow> =>
   person === null ? [] : [...lane.people].filter(({ known }) => addressesMeet(known, person))
 
 const findStored = (lane: Lane, message: Addressed): ReturnType<typeof findMark> =>
@@ -117,7 +117,7 @@ const findTargets = (lane: Lane, change: IncomingChange): ReadonlyArray<Received
   )
 }
 
-/** So that nobody is asked for a copy of its repeats. */
+/** So that no copy of its repeats is asked for. */
 const markChange = (
   tables: Tables,
   lane: Lane,

@@ -20,7 +20,7 @@ import type {
   LiveNumber,
   LiveNumbers,
   NumberId,
-  Place,
+  ChatContext,
   TransportId,
 } from "@messaging-service/core"
 import type { IPeersRepository, TelegramClient, tl } from "@mtcute/node"
@@ -489,7 +489,7 @@ const listen = Effect.fnUntraced(function* listen(
 })
 
 /** People have positive ids, groups negative ones. */
-const toPeerId = ({ group, person }: Pick<Place, "group" | "person">): number =>
+const toPeerId = ({ group, person }: Pick<ChatContext, "group" | "person">): number =>
   group === null ? Number(person?.userId) : -Math.abs(Number(group.remoteId))
 
 /** What was collected, as the store takes it: what this service sent has the ids that the store knows. */
@@ -498,7 +498,7 @@ const takeReceived = async (
   sent: SentMessages,
   isKept: (channelId: number) => Promise<boolean>,
 ): Promise<ReadonlyArray<Incoming>> => {
-  const findSent = (place: Place, remoteId: string) =>
+  const findSent = (place: ChatContext, remoteId: string) =>
     sent.find(toPeerId(place), toMessageId(remoteId))
   const received: Array<Incoming> = []
   for (const incoming of inbox.take()) {

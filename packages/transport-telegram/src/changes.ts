@@ -1,5 +1,5 @@
 /** What becomes of messages, in the core's form: edits, deletions and reactions. Pure. */
-import type { IncomingChange, Place } from "@messaging-service/core"
+import type { IncomingChange, ChatContext } from "@messaging-service/core"
 import type { tl } from "@mtcute/node"
 import { toggleChannelIdMark } from "@mtcute/node/utils.js"
 import { isSupergroup, toGroup, toPerson, toPlace, toRemoteId } from "./incoming.ts"
@@ -147,7 +147,7 @@ export const toReactions = (
   // Those to notes are tags.
   if (!isStored || reactions.reactionsAsTags) return []
   const target = { remoteId: toRemoteId(peer, msgId), fromMe: null }
-  const toReactor = (userId: number): Omit<Place, "mode"> => {
+  const toReactor = (userId: number): Omit<ChatContext, "mode"> => {
     const fromMe = userId === selfId
     const otherId = peer._ === "peerUser" ? peer.userId : fromMe ? null : userId
     return { fromMe, group, person: otherId === null ? null : toPerson(peers, otherId) }

@@ -6,7 +6,7 @@ import { unknownPerson } from "@messaging-service/core"
 import type {
   IncomingMessage,
   Person,
-  Place,
+  ChatContext,
   ReceivedContent,
   ReceivedFile,
 } from "@messaging-service/core"
@@ -174,7 +174,7 @@ export const isSupergroup = (chat: tl.TypeChat | null | undefined): boolean =>
 export const toGroup = (
   peerId: tl.RawPeerChat | tl.RawPeerChannel,
   { chats }: KnownPeers,
-): Place["group"] => {
+): ChatContext["group"] => {
   const isChannel = peerId._ === "peerChannel"
   const chat = chats.get(isChannel ? peerId.channelId : peerId.chatId)
   if (isChannel && chat !== undefined && !isSupergroup(chat)) return null
@@ -196,7 +196,7 @@ export const toPlace = (
   { fromId, out = false, peerId, post = false }: tl.RawMessage,
   peers: KnownPeers,
   selfId: number,
-): Place | null => {
+): ChatContext | null => {
   if (peerId._ === "peerUser") {
     const { userId } = peerId
     // Notes to oneself are the owner's.

@@ -377,7 +377,7 @@ const describeChange = (
   const at = toTime(protocol?.timestampMs, stanza)
   if (protocol?.type === protocolTypes.MESSAGE_EDIT) {
     const text = protocol.editedMessage && describe(protocol.editedMessage)?.text
-    // Nobody edits what another person wrote.
+    // Another person's message cannot be edited.
     return typeof text === "string"
       ? { target: of(place.fromMe), change: { type: "edit", text }, at }
       : null

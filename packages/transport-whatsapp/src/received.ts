@@ -50,7 +50,7 @@ export const splitReceived = (
 
 /** Where messages are stored. Nothing of it settles while the store is away, or once the number has moved. */
 export interface Inbox {
-  /** Whether nobody need be asked for a copy. */
+  /** Whether no copy is needed. */
   readonly needsNoCopy: (message: Addressed) => Promise<boolean>
   /** Commits what came without keys; whether it is kept. */
   readonly receive: (incoming: Incoming) => Promise<boolean>
@@ -81,7 +81,7 @@ export interface ReceivingOptions {
 /** One connection's messages, between the library's two sides: its events and its encryption. */
 export interface Receiving extends ReceivingOptions {
   readonly stanzas: WeakMap<Uint8Array, BinaryNode>
-  /** Those that did not open, and of which that is stored, if anything is to be. */
+  /** Those that did not open; their waits are stored already where there are any. */
   readonly unread: WeakSet<BinaryNode>
   /** The latest messages whose copy was asked for, by id. */
   readonly awaited: Map<string, BinaryNode>
@@ -113,7 +113,7 @@ const verified = async (
 ): Promise<Incoming> => {
   if (incoming._tag !== "Change" || incoming.group === null) return incoming
   const revoked = toRevokedOfOther(incoming, opened, own())
-  // Of what is not stored nobody need know.
+  // No copy is needed of what is not stored.
   if (revoked === null || !(await inbox.needsNoCopy(revoked))) return incoming
   const { participant, participant_lid, participant_pn } = stanza.attrs
   const addresses = [participant, participant_pn, participant_lid].filter(
@@ -155,7 +155,7 @@ const unopened = async (
   if (!isKept) throw cause
   unread.add(stanza)
   awaitCopy(receiving, stanza)
-  // By its own error the library may refuse the stanza and ask nobody.
+  // With its own error the library may refuse the stanza without asking for a copy.
   throw new Error("the message did not open", { cause })
 }
 

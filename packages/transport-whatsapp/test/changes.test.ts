@@ -7,7 +7,7 @@ import { aLinkedNumber, aPerson, getReceived, layerWorld, withConversations } fr
 import type { LinkedNumber } from "./LiveWorld.ts"
 import { aConversation, isSettled, written, writtenAgain } from "./People.ts"
 
-/** Somebody changes a message, which is then as it is returned. */
+/** A person changes a message; returns it as it is then. */
 const changed = (number: LinkedNumber, from: string, what: Writing, chat = number.digits) =>
   Effect.gen(function* () {
     const server = yield* WhatsAppServer
@@ -49,7 +49,7 @@ layer(layerWorld)("a stored message", (it) => {
     }),
   )
 
-  it.effect("is changed by nobody else", () =>
+  it.effect("is changed by its author alone", () =>
     Effect.gen(function* () {
       const { number, other } = yield* aConversation
       const stranger = yield* aPerson
@@ -100,7 +100,7 @@ layer(layerWorld)("a stored message", (it) => {
       const id = yield* first(number, other, { text: "One" })
       const what = { edits: id, text: "Two", arrives: "broken once" } as const
       assert.strictEqual((yield* changed(number, other, what))?.text, "Two")
-      // Nobody waits for what never was a message.
+      // There is no wait for what never was a message.
       const lost = { reactsTo: id, emoji: "👍", arrives: "broken" } as const
       const lostId = yield* server.write(other, number.digits, lost)
       yield* isSettled(number)

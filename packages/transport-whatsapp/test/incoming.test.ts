@@ -379,11 +379,11 @@ describe("what is done to a message", () => {
       const found = toIncoming(stanza(attrs), message, own)
       return found?._tag === "Change" ? toRevokedOfOther(found, message, own) : undefined
     }
-    const place = { mode: "live", group: named, remoteId: "3EB0" } as const
-    const other = { ...place, fromMe: false, person: person({ lid: "903" }) }
+    const context = { mode: "live", group: named, remoteId: "3EB0" } as const
+    const other = { ...context, fromMe: false, person: person({ lid: "903" }) }
     assert.deepStrictEqual(revoked("903:2@lid"), other)
     assert.deepStrictEqual(revoked("903@lid", "901@lid"), other)
-    assert.deepStrictEqual(revoked("901@lid"), { ...place, fromMe: true, person: null })
+    assert.deepStrictEqual(revoked("901@lid"), { ...context, fromMe: true, person: null })
     for (const author of ["902@lid", phoneJid, null]) assert.isNull(revoked(author))
     assert.isNull(revoked("901@lid", "901@lid"))
   })
@@ -436,7 +436,7 @@ describe("what is not there to open", () => {
 
 describe("what the own phone gives", () => {
   const awaited = new Map([["3A02", stanza({ id: "3A02", from: "902@lid", sender_pn: phoneJid })]])
-  const given = (
+  const getCopies = (
     info: proto.IWebMessageInfo,
     attrs: Readonly<Record<string, string>> = { from: own.id, category: "peer" },
   ) => {
@@ -473,7 +473,7 @@ describe("what the own phone gives", () => {
   ] as ReadonlyArray<readonly [string, proto.IMessageKey, object]>)(
     "is a message: %s",
     (_, key, more) => {
-      const [copy, ...others] = given({ key: { id: "3A01", ...key } })
+      const [copy, ...others] = getCopies({ key: { id: "3A01", ...key } })
       assert.lengthOf(others, 0)
       assert.deepInclude<object | undefined>(copy, {
         _tag: "Message",
@@ -491,8 +491,8 @@ describe("what the own phone gives", () => {
 
   it("is nothing from anybody else, and without a message", () => {
     const key = { id: "3A01", remoteJid: phoneJid }
-    assert.deepStrictEqual(given({ key }, { from: phoneJid, category: "peer" }), [])
-    assert.deepStrictEqual(given({ key }, { from: own.id }), [])
-    assert.deepStrictEqual(given({ key, message: null }), [])
+    assert.deepStrictEqual(getCopies({ key }, { from: phoneJid, category: "peer" }), [])
+    assert.deepStrictEqual(getCopies({ key }, { from: own.id }), [])
+    assert.deepStrictEqual(getCopies({ key, message: null }), [])
   })
 })

@@ -511,19 +511,19 @@ describe("arrivals", () => {
   })
 
   plainIt("wait for their turn, and are not heard once the connection has ended", async () => {
-    const turns = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const left = [...turns]
+    const queue = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const left = [...queue]
     const { arrived, end } = anArrival(() => left.shift()?.promise ?? Promise.resolve())
     let heard = 0
     const hear = () => Promise.resolve(void heard++)
     const all = [arrived(aStanza(1), hear), arrived(aStanza(1), hear)]
     await Promise.resolve()
     assert.strictEqual(heard, 0)
-    turns[0]?.resolve()
+    queue[0]?.resolve()
     await all[0]
     assert.strictEqual(heard, 1)
     end()
-    turns[1]?.resolve()
+    queue[1]?.resolve()
     await all[1]
     assert.strictEqual(heard, 1)
   })

@@ -26,7 +26,7 @@ const holdsNothingBack = (number: LinkedNumber, other: string) =>
     assert.deepStrictEqual(server.refused(number.digits), [])
   })
 
-const copiesOf = ({ digits }: LinkedNumber, id: string) =>
+const getCopies = ({ digits }: LinkedNumber, id: string) =>
   Effect.map(WhatsAppServer, (server) => server.requestedCopies(digits, id))
 
 layer(layerWorld)("a message that does not open", (it) => {
@@ -40,7 +40,7 @@ layer(layerWorld)("a message that does not open", (it) => {
         const id = yield* server.write(other, number.digits, what)
         yield* isSettled(number)
         assert.deepStrictEqual(yield* getTexts(number), ["Hello"])
-        assert.strictEqual(yield* copiesOf(number, id), 1)
+        assert.strictEqual(yield* getCopies(number, id), 1)
         assert.strictEqual(yield* endWaits, 0)
         yield* holdsNothingBack(number, other)
       }),
@@ -57,7 +57,7 @@ layer(layerWorld)("a message that does not open", (it) => {
         sentAt,
       })
       yield* isSettled(number)
-      assert.strictEqual(yield* copiesOf(number, id), 1)
+      assert.strictEqual(yield* getCopies(number, id), 1)
       yield* holdsNothingBack(number, other)
       assert.deepStrictEqual(yield* getTexts(number), ["Later"])
       assert.strictEqual(yield* endWaits, 1)
@@ -149,10 +149,10 @@ layer(layerWorld)("nothing of a message that cannot be read", (it) => {
         const id = yield* server.write(other, number.digits, { text: "Hello", arrives })
         yield* until(() => trouble.met.length > 2)
         assert.deepStrictEqual(server.unanswered(number.digits), [id])
-        assert.strictEqual(yield* copiesOf(number, id), 0)
+        assert.strictEqual(yield* getCopies(number, id), 0)
         yield* noTrouble
         yield* isSettled(number)
-        assert.strictEqual(yield* copiesOf(number, id), arrives === "broken" ? 1 : 0)
+        assert.strictEqual(yield* getCopies(number, id), arrives === "broken" ? 1 : 0)
         assert.strictEqual(yield* endWaits, 1)
       }).pipe(Effect.scoped),
   )
@@ -167,7 +167,7 @@ layer(layerWorld)("nothing of a message that cannot be read", (it) => {
         for (const arrives of ["broken", "without content"] satisfies ReadonlyArray<Arrival>) {
           const id = yield* server.write(other, chat, { text: "Hello", arrives })
           yield* isSettled(number)
-          assert.strictEqual(yield* copiesOf(number, id), 0)
+          assert.strictEqual(yield* getCopies(number, id), 0)
           assert.deepStrictEqual(server.refused(number.digits), [])
         }
       }
@@ -184,7 +184,7 @@ layer(layerWorld)("nothing of a message that cannot be read", (it) => {
       const id = yield* server.write(other, number.digits, { text: "Hello", arrives: "broken" })
       yield* server.until(() => server.refused(number.digits).length === 1)
       assert.deepStrictEqual(server.refused(number.digits), [id])
-      assert.strictEqual(yield* copiesOf(number, id), 1)
+      assert.strictEqual(yield* getCopies(number, id), 1)
       assert.strictEqual(yield* endWaits, 0)
     }),
   )

@@ -82,15 +82,15 @@ export interface Stage {
 }
 
 /** With the call that is answered once it is stored. */
-export interface Told {
+export interface MailboxItem {
   readonly call: number
   readonly incoming: Incoming
 }
 
 /** What the platform keeps for a number, in the order in which it was written. */
 export interface Mailbox {
-  readonly waiting: Array<Told>
-  readonly stored: Array<Told>
+  readonly waiting: Array<MailboxItem>
+  readonly stored: Array<MailboxItem>
   /** Messages that could not be read, whose copy comes. */
   readonly copies: Set<Written>
   /** The latest time of an edit. */

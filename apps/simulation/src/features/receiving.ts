@@ -8,7 +8,7 @@ import type {
   IncomingChange,
   IncomingMessage,
   Person,
-  Place,
+  ChatContext,
   UnreadableMessage,
 } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
@@ -56,7 +56,7 @@ const firstSentAt = 1_600_000_000_000
 const sentAt = (index: number): number => firstSentAt + index * second
 export const indexAt = (at: number): number => (at - firstSentAt) / second
 
-const toPlace = ({ by, group, isEcho, person }: Written): Place => ({
+const toPlace = ({ by, group, isEcho, person }: Written): ChatContext => ({
   mode: "live",
   fromMe: isEcho,
   group: group === null ? null : { remoteId: `group ${group}`, name: group },
@@ -130,7 +130,7 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
   mailbox.isOpen = false
 })
 
-const tell = (stage: Stage, number: number, request: CallRequest, incoming: Incoming) =>
+const deliver = (stage: Stage, number: number, request: CallRequest, incoming: Incoming) =>
   Effect.suspend(() => {
     const call = stage.recordRequest(request)
     stage.mailboxes[number]?.waiting.push({ call, incoming })
@@ -138,7 +138,7 @@ const tell = (stage: Stage, number: number, request: CallRequest, incoming: Inco
   })
 
 const tellCopy = (stage: Stage, number: number, written: Written) =>
-  tell(stage, number, { _tag: "Copy", number, index: written.index }, toMessage(written))
+  deliver(stage, number, { _tag: "Copy", number, index: written.index }, toMessage(written))
 
 const write = (number: number, written: Written) =>
   Effect.fnUntraced(function* writeMessage(stage: Stage) {
@@ -146,7 +146,7 @@ const write = (number: number, written: Written) =>
     const incoming = copyAfter === undefined ? toMessage(written) : toUnreadable(written)
     const copies = stage.mailboxes[number]?.copies
     if (typeof copyAfter === "number") copies?.add(written)
-    yield* tell(stage, number, { _tag: "Write", number, written }, incoming)
+    yield* deliver(stage, number, { _tag: "Write", number, written }, incoming)
     if (typeof copyAfter !== "number") return
     yield* Effect.sleep(copyAfter)
     // Calm takes what is left.
@@ -159,7 +159,7 @@ const amend = (number: number, written: Written, change: Omit<Amended, "at" | "i
     if (mailbox === undefined) return
     mailbox.amendedAt = Math.max(mailbox.amendedAt + 1, stage.now())
     const amended = { ...change, index: written.index, at: mailbox.amendedAt }
-    yield* tell(stage, number, { _tag: "Amend", number, amended }, toChange(written, amended))
+    yield* deliver(stage, number, { _tag: "Amend", number, amended }, toChange(written, amended))
   })
 
 /** Waits for a copy have ended. */

@@ -48,7 +48,7 @@ const getTold = ({ entries }: History) =>
 const skipped = 1_000_000
 
 /** What a message should have become, and what should have been told of it. */
-const expectedOf = (
+const getExpected = (
   { written: { copyAfter, index, isEcho, text } }: WriteCall,
   history: History,
 ): { readonly texts: ReadonlyArray<string>; readonly events: ReadonlyArray<string> } => {
@@ -111,7 +111,7 @@ export const received: JudgedPromise = {
       const { index } = write.written
       const row = stored.messages.find((one) => one.index === index)
       if (row === undefined) continue
-      const { events, texts } = expectedOf(write, history)
+      const { events, texts } = getExpected(write, history)
       const types = row.events.map((event) => event.type).join()
       if (!events.includes(types)) violations.push(`w${index} has the events ${types}`)
       if (!texts.includes(row.text)) violations.push(`w${index} has the text ${row.text}`)

@@ -93,7 +93,7 @@ export interface ReceivedFile {
 }
 
 /** In which chat something happened, and who did it. */
-export interface Place {
+export interface ChatContext {
   readonly mode: Mode
   /** The number's owner did it on the phone or another device. */
   readonly fromMe: boolean
@@ -104,7 +104,7 @@ export interface Place {
 }
 
 /** What tells a message from every other one. */
-export interface Addressed extends Place {
+export interface Addressed extends ChatContext {
   /** The platform's id, by which a repeat is recognised. */
   readonly remoteId: string
 }
@@ -140,7 +140,7 @@ export interface UnreadableMessage extends Addressed {
 }
 
 /** What somebody did to a message that is there already. Of messages that are not stored it is dropped. */
-export interface IncomingChange extends Place {
+export interface IncomingChange extends ChatContext {
   readonly _tag: "Change"
   /** The platform's id of the change itself, if it has one: nobody is asked for a copy of its repeats. */
   readonly changeId?: string
@@ -252,7 +252,7 @@ const fitContent = (content: ReceivedContent): ReceivedContent => {
   return fitted(content) as ReceivedContent
 }
 
-const fitPlace = ({ group, person }: Place): Pick<Place, "group" | "person"> => ({
+const fitPlace = ({ group, person }: ChatContext): Pick<ChatContext, "group" | "person"> => ({
   group: group && {
     remoteId: fit(group.remoteId, maximumNameLength),
     name: fitOrNull(group.name),
@@ -329,7 +329,7 @@ export const keptIncoming = (incoming: Incoming): Incoming => {
 
 /** Whether a workspace keeps what happens there. */
 export const isKept = (
-  { group }: Pick<Place, "group">,
+  { group }: Pick<ChatContext, "group">,
   settings: { readonly groups: boolean },
 ): boolean => group === null || settings.groups
 

@@ -1,4 +1,4 @@
-/** How fast a number receives: what comes faster waits at the platform (contract: Bounds of conversations). */
+/** How fast a number receives: what comes faster waits at the platform (contract: Guarantees of conversations). */
 import { Clock, Effect } from "effect"
 
 /** At most so many messages within so long. */
@@ -8,26 +8,26 @@ const bounds = [
 ] as const
 
 const longest = Math.max(...bounds.map(({ millis }) => millis))
-const most = Math.max(...bounds.map(({ messages }) => messages))
+const maximum = Math.max(...bounds.map(({ messages }) => messages))
 
 /** Makes what takes one message of a number, once it is its turn. Not for concurrent use. */
 export const makeReceivingPace = (): Effect.Effect<void> => {
   /** When each of the latest messages was taken, oldest first. */
-  const taken: Array<number> = []
+  const times: Array<number> = []
   const take: Effect.Effect<void> = Effect.gen(function* takeTurn() {
     const now = yield* Clock.currentTimeMillis
     // What was taken before the clock was set back counts as taken now.
-    for (let index = taken.length - 1; (taken[index] ?? now) > now; index--) taken[index] = now
-    const turn = Math.max(
-      ...bounds.map(({ messages, millis }) => (taken.at(-messages) ?? -Infinity) + millis),
+    for (let index = times.length - 1; (times[index] ?? now) > now; index--) times[index] = now
+    const allowedAt = Math.max(
+      ...bounds.map(({ messages, millis }) => (times.at(-messages) ?? -Infinity) + millis),
     )
-    if (turn > now) {
-      yield* Effect.sleep(turn - now)
+    if (allowedAt > now) {
+      yield* Effect.sleep(allowedAt - now)
       return yield* take
     }
-    taken.push(now)
+    times.push(now)
     const tooOld = now - longest
-    while (taken.length > most || (taken[0] ?? now) <= tooOld) taken.shift()
+    while (times.length > maximum || (times[0] ?? now) <= tooOld) times.shift()
   })
   return take
 }

@@ -23,7 +23,7 @@ export interface BubbleActions {
 interface BubbleProps {
   readonly entry: Entry
   /** The text of another entry, where it is on the page. */
-  readonly textOf: (key: string) => string | undefined
+  readonly getText: (key: string) => string | undefined
   readonly isInGroup: boolean
   readonly mode: "test" | undefined
   readonly actions: BubbleActions
@@ -128,7 +128,7 @@ const Sent = ({
   entry,
   message,
   mode,
-  textOf,
+  getText,
 }: BubbleProps & { message: Message }) => {
   const quoted = message.reply_to === undefined ? null : toQuoteKey(message.reply_to)
   const { created_at, error, id, media, sent_at: sentAt, status, text } = message
@@ -142,7 +142,7 @@ const Sent = ({
         sentAt !== null && <Action icon="reply" name={labels.reply} act={() => reply(entry)} />
       }
     >
-      {quoted !== null && <Quote text={textOf(quoted) ?? ""} target={quoted} />}
+      {quoted !== null && <Quote text={getText(quoted) ?? ""} target={quoted} />}
       {media && <Plain icon="file">{media.file_name ?? panelLabels.carries(media)}</Plain>}
       {text !== "" && <Text text={text} />}
       {error && <p className="text-xs break-words text-red">{error.message}</p>}

@@ -236,7 +236,7 @@ const Entries = ({
               aria-label={labels.list(name)}
               className="relative flex grow flex-col gap-2 overflow-y-auto px-4 py-3 [overflow-anchor:none] focus-visible:-outline-offset-2"
             >
-              <Begin isEmpty={entries.length === 0} {...earlier} />
+              <StartOfThread isEmpty={entries.length === 0} {...earlier} />
               <Days entries={entries} chat={chat} mode={mode} actions={{ reply: quote, remove }} />
             </ul>
           </Boundary>
@@ -267,7 +267,7 @@ const Entries = ({
 }
 
 /** Above the first entry: the way to what came before it. */
-const Begin = ({
+const StartOfThread = ({
   hasEarlier,
   isEmpty,
   isLoadingEarlier,
@@ -357,7 +357,7 @@ const Days = ({
   const now = useServiceTime()
   const today = formatDay(now)
   const unread = useFirstUnread(entries, chat)
-  const textOf = (key: string) => {
+  const getText = (key: string) => {
     const entry = entries.find((one) => one.key === key)
     return entry && getEntryText(entry)
   }
@@ -380,7 +380,7 @@ const Days = ({
         )}
         <Bubble
           entry={entry}
-          textOf={textOf}
+          getText={getText}
           isInGroup={chat?.type === "group"}
           mode={mode}
           actions={actions}

@@ -19,7 +19,7 @@ import type {
   MessageId,
   NewReceived,
   NumberId,
-  Place,
+  ChatContext,
   Platform,
   Reaction,
   ReceivedMessage,
@@ -43,7 +43,7 @@ const announceReceived = statement("announce_received")
 
 type ReceivedRow = Row<"receive_messages">
 
-const toPlace = ({ group, person }: Place) => ({
+const toPlace = ({ group, person }: ChatContext) => ({
   groupId: group?.remoteId ?? null,
   groupName: group?.name ?? null,
   hasPerson: person !== null,

@@ -607,7 +607,7 @@ export const changes: Topic = (it) => {
     }),
   )
 
-  it.effect("of one that was told before nobody is asked for a copy, whatever became of it", () =>
+  it.effect("no copy is asked for of a repeated change, whatever its outcome was", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aReceivingStage()
       const [phone, lid] = [aPhone(), aLid()]

@@ -15,7 +15,7 @@ import type {
   NewReceived,
   NumberId,
   Person,
-  Place,
+  ChatContext,
   ReceivedErasure,
   ReceivedFile,
   ReceivedMessage,
@@ -72,7 +72,7 @@ export const aReceivingNumber = (c: Chooser): NumberId => {
 }
 
 /** Few groups. */
-const aPlace = (c: Chooser): Place => {
+const aPlace = (c: Chooser): ChatContext => {
   const fromMe = c.once(4)
   const group = c.once(4)
     ? { remoteId: c.one(["g1", "g2"]), name: c.one(["Group", null, "Other"]) }
@@ -86,7 +86,7 @@ const aRemoteId = (c: Chooser): string =>
 
 const aTransportId = (c: Chooser): string => c.record<Message>("message")?.transportId ?? "none"
 
-/** Mostly one that was told before, sometimes under another address. */
+/** Mostly a repeat, sometimes under another address. */
 const anAddressed = (c: Chooser): Addressed => {
   const known = c.record<{ readonly one: Addressed }>("addressed")?.one
   if (known === undefined || c.once(3)) return { ...aPlace(c), remoteId: aRemoteId(c) }
