@@ -43,11 +43,12 @@ export const getEntryAuthor = ({ received }: Entry): string => {
 
 type Mode = "test" | undefined
 
-const list = "GET /admin/v1/workspaces/{id}/received-messages"
+const list = "GET /admin/v1/workspaces/{id}/chats/{chat_id}/messages"
 
-const useReceived = (workspaceId: number, chatId: number, mode: Mode) => {
-  const path = { id: workspaceId }
-  const query = { chat_id: chatId, mode, limit: 50 }
+/** What was received, and what left, in the order of the service. */
+const useSaid = (workspaceId: number, chatId: number, mode: Mode) => {
+  const path = { id: workspaceId, chat_id: chatId }
+  const query = { mode, limit: 50 }
   return useInfiniteQuery({
     queryKey: [...operationQuery(list, { path, query }).queryKey, "pages"],
     queryFn: ({ pageParam: cursor, signal }) =>
@@ -62,17 +63,37 @@ const useReceived = (workspaceId: number, chatId: number, mode: Mode) => {
 const isOfChat = ({ to }: Message, chat: Chat): boolean =>
   "chat_id" in to ? to.chat_id === chat.id : "phone" in to && to.phone === chat.phone
 
-/** The newest messages to the chat, those that wait and those that failed among them; undefined while unknown. */
-const useSent = (workspaceId: number, chat: Chat | undefined, mode: Mode) => {
+/** Messages that did not leave, which the service lists in no chat: those that wait, and why others never will. */
+const unsent = ["queued", "scheduled", "failed", "expired"].join()
+
+/** The newest of them; undefined while unknown. */
+const useUnsent = (workspaceId: number, chat: Chat | undefined, mode: Mode) => {
   const { data, isLoading } = useQuery({
     ...operationQuery("GET /admin/v1/workspaces/{id}/messages", {
       path: { id: workspaceId },
-      query: { from: chat?.number_id, to: chat?.phone ?? undefined, mode, limit: 100 },
+      query: {
+        from: chat?.number_id,
+        to: chat?.phone ?? undefined,
+        status: unsent,
+        mode,
+        limit: 100,
+      },
     }),
     enabled: chat !== undefined,
   })
   if (chat === undefined || isLoading) return undefined
   return (data?.data ?? []).filter((message) => isOfChat(message, chat))
+}
+
+/** Puts each of those before the first that is later. */
+const merge = (
+  entries: ReadonlyArray<Entry>,
+  others: ReadonlyArray<Entry>,
+): ReadonlyArray<Entry> => {
+  const known = new Set(entries.map(({ key }) => key))
+  // Of two answers the earlier one may still have as waiting what left since.
+  const missing = others.filter(({ key }) => !known.has(key))
+  return [...entries, ...missing].toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
 }
 
 export const useEntries = (
@@ -81,21 +102,24 @@ export const useEntries = (
   chat: Chat | undefined,
   mode: Mode,
 ) => {
-  const received = useReceived(workspaceId, chatId, mode)
-  const sent = useSent(workspaceId, chat, mode)
-  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = received
-  const known = data?.pages.flatMap((page) => page.data).map(ofReceived)
-  // Older ones wait for what was received before them.
-  const since = hasNextPage ? Date.parse(known?.at(-1)?.at ?? "") : Number.NEGATIVE_INFINITY
-  const messages = (sent ?? []).map(ofMessage).filter(({ at }) => Date.parse(at) >= since)
+  const said = useSaid(workspaceId, chatId, mode)
+  const waiting = useUnsent(workspaceId, chat, mode)
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = said
+  const known = data?.pages
+    .flatMap((page) => page.data)
+    .flatMap(({ message, received_message: received }) =>
+      received === null ? (message === null ? [] : ofMessage(message)) : ofReceived(received),
+    )
+    .toReversed()
+  // Older ones wait for what was said before them.
+  const since = hasNextPage ? Date.parse(known?.[0]?.at ?? "") : Number.NEGATIVE_INFINITY
+  const others = (waiting ?? [])
+    .map(ofMessage)
+    .filter(({ at }) => Date.parse(at) >= since)
+    .toReversed()
   return {
     /** Undefined while they are unknown. */
-    entries:
-      sent &&
-      known &&
-      [...known.toReversed(), ...messages.toReversed()].toSorted(
-        (a, b) => Date.parse(a.at) - Date.parse(b.at),
-      ),
+    entries: waiting && known && merge(known, others),
     error,
     again: () => void refetch(),
     hasEarlier: hasNextPage,
