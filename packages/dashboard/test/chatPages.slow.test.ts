@@ -95,7 +95,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       const name = unique("Kinds")
       const from = { phone: uniquePhone(), name }
       const hostile = `<img src=x onerror="document.title='ran'">\u202E${"w".repeat(200)}`
-      await write(from, { text: hostile, remote_id: name })
+      const { id: quoted } = await write(from, { text: hostile })
       await write(from, { kind: "voice" })
       await write(from, { kind: "unsupported", content: { type: "<i>event</i>" } })
       await write(from, { kind: "unreadable" })
@@ -106,7 +106,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await write(from, { kind: "poll", content: { question: "Which?", options: ["One", "One"] } })
       await write(from, { kind: "contact", content: { contacts: [{ name: "", phones: ["1"] }] } })
       await write(from, { text: "w".repeat(3000) })
-      await write(from, { text: "Last", reply_to: { remote_id: name, text: hostile } })
+      await write(from, { text: "Last", reply_to: { received_message_id: quoted } })
       const thread = await openThread(page, name)
       for (const label of [
         "Voice message",

@@ -211,12 +211,12 @@ const makeChats = async (operate: TestDashboard["operate"]) => {
     operate("POST", "/admin/v1/simulator/numbers/1/received-messages", message)
   const from = { phone: "+15550100445", name: "<i>Grace</i>" }
   await write({ from, group: "Staff <b>party</b>", text: "Who brings the cake?" })
-  await write({ from, text: "Is our table ready?", remote_id: "question" })
+  const question = (await write({ from, text: "Is our table ready?" })) as { id: number }
   await write({
     from: "owner",
     to_phone: from.phone,
     text: "It is.",
-    reply_to: { remote_id: "question", text: "Is our table ready?" },
+    reply_to: { received_message_id: question.id },
   })
   await write({ from, kind: "voice" })
   await write({ from, kind: "unreadable" })
