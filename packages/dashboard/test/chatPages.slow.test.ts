@@ -85,7 +85,8 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await thread.getByText("Is my table ready?").waitFor()
       const text = unique("We are late")
       await write(from, { text })
-      await thread.getByText(text).waitFor({ timeout: 10_000 })
+      // News alone are that soon: pages ask by themselves every ten seconds.
+      await thread.getByText(text).waitFor({ timeout: 6000 })
       await page.keyboard.press("Escape")
       await thread.waitFor({ state: "detached" })
     }))

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query"
 import { Refused, call, operationQuery } from "../api/call.ts"
 
-/** How soon what is received shows. */
-export const pollMillis = 1500
+/** News tell of what is written. They do not tell of a file that is fetched by now. */
+export const pollMillis = 10_000
 
 const list = "GET /admin/v1/workspaces/{id}/chats"
 
@@ -23,6 +23,6 @@ export const useUnreadChats = (id: number | undefined) => {
           throw error
         }),
     enabled: id !== undefined,
-    refetchInterval: ({ state }) => (typeof state.data === "number" ? 10_000 : false),
+    refetchInterval: ({ state }) => (typeof state.data === "number" ? pollMillis : false),
   }).data
 }
