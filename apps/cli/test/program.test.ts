@@ -36,7 +36,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["list", "--color"], 2, /Unknown option '--color'/],
       [["list", "--status", "gone"], 2, /--status is one of queued, scheduled/],
       [["list", "--limit"], 2, /--limit/],
-      [["send", "--text", "Hello"], 2, /give recipients with --to or --to-file/],
+      [["send", "--text", "Hello"], 2, /give recipients with --to, --to-file or --chat/],
       [
         ["send", "--to", "+15550100002", "--text", "-"],
         2,

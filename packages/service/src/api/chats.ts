@@ -132,7 +132,7 @@ export interface ReceivedMessage {
     readonly seconds: number | null
     /** Hexadecimal. */
     readonly sha256: string | null
-    /** Of a `ready` or `remote` file, for 26 hours. A call waits while it is fetched. */
+    /** Of a `ready` or `remote` file, for 26 hours; a call waits up to 30 s while it is fetched. */
     readonly url: string | null
   } | null
   /** The message that it quotes, by its id where it is known here. */

@@ -174,7 +174,14 @@ export interface Writing {
   /** What it is. Default: `text`, `document` with a file. */
   readonly kind?: ReceivedKind | undefined
   /** A file that comes with it, up to 1 MiB. Default: none. */
-  readonly file?: { readonly name?: string | undefined; readonly content: Uint8Array } | undefined
+  readonly file?:
+    | {
+        /** As the sender says. Default: none. */
+        readonly name?: string | undefined
+        /** Its bytes. */
+        readonly content: Uint8Array
+      }
+    | undefined
   /** To which number. Default: the first. */
   readonly to?: HasId | undefined
 }
