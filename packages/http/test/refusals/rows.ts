@@ -606,7 +606,11 @@ const fields: Rows = {
       () => Effect.map(aListener(), (known) => ({ ...known, field: "phone", query: "phone=12" })),
       "listChats",
     ),
-    once({ field: "from.phone", exists: true, json: { from: { phone: "12" } } }, "writeMessage"),
+    once(
+      { field: "from.phone", exists: true, json: { from: { phone: "12" } } },
+      "writeMessage",
+      "react",
+    ),
   ],
   invalid_username: [
     each(to({ username: "?" })),
@@ -835,6 +839,14 @@ const state: Rows = {
     each(
       () => Effect.map(aSender(), ({ number, workspace }) => ({ workspace, ids: [number.id] })),
       "writeMessage",
+      "skipMessages",
+    ),
+    once(
+      Effect.gen(function* () {
+        const { token, workspace } = yield* aSender()
+        return { workspace, ids: [(yield* send(token)).id] }
+      }),
+      "react",
     ),
   ],
   received_message_not_found: [
@@ -842,7 +854,10 @@ const state: Rows = {
     once(anErased, "writeMessage"),
     each(() => aChat, "markChatRead"),
   ],
-  chat_not_found: [once(aListener())],
+  chat_not_found: [once(aListener()), each(to({ chat_id: nothing }), ...sends)],
+  reply_not_possible: [
+    each(content({ reply_to: { message_id: nothing } }, "reply_to.message_id"), "sendMessage"),
+  ],
 }
 
 export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state, ...campaigns }
