@@ -131,8 +131,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/Webhooks.ts",
-        "                endpointAsCreated,",
-        "                  (secretFields) => ({ ...endpointAsCreated(secretFields), secret: secretFields.secretSalt }),",
+        "Effect.map(endpointAsCreated)",
+        "Effect.map((secretFields) => ({ ...endpointAsCreated(secretFields), secret: secretFields.secretSalt }))",
       ),
     ],
   },

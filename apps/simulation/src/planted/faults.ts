@@ -124,8 +124,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        "{ transports }: Attempts,",
-        "{ ids, transports }: Attempts,",
+        "{ chats, transports }: Attempts,",
+        "{ chats, ids, transports }: Attempts,",
       ),
       edit(
         "core/src/worker/Dispatcher.ts",

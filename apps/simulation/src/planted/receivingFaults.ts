@@ -9,7 +9,7 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/chats.ts",
-        "if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming }, now)",
+        "if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming, link }, now)",
         "",
       ),
     ],
@@ -47,7 +47,7 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/chats.ts",
-        "if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming }, now)",
+        "if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming, link }, now)",
         'if (before !== undefined) return (lane.receivedSequence++, { id: before.id, became: "repeat" })',
       ),
     ],
@@ -58,7 +58,7 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/chats.ts",
-        "for (const other of others) mergeChat(other, first)",
+        "for (const other of others) mergeChat(tables, other, first)",
         "for (const other of others) void other",
       ),
     ],
@@ -76,7 +76,9 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "received: a wait for a copy is not kept",
     within: 1000,
-    edits: [edit("store-memory/src/receive.ts", "lane.copyWaits.add({ message, since: now })", "")],
+    edits: [
+      edit("store-memory/src/receive.ts", "lane.copyWaits.add({ message, toldAt: now })", ""),
+    ],
   },
   {
     name: "received: a copy that comes late is a repeat",

@@ -152,6 +152,7 @@ const aChange = Effect.gen(function* () {
         limited_until: iso(lane.limitedUntil),
         paused_until: orNever(pausedUntil),
         disabled: isDisabled,
+        has_chats: false,
         ...standingRow,
         head_id: headId,
         interruptions: before,

@@ -70,6 +70,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             workspace_id: workspaceId,
             next_due: iso(noon + index),
             disabled: false,
+            has_chats: false,
             no_room: 0,
             front: "-infinity",
             pause_reported: false,
