@@ -124,6 +124,7 @@ it("records of the facade are the core's", () => {
     readonly person: Same<Core.Person, Facade.Person>
     readonly reaction: Same<Omit<Core.Reaction, "at">, Omit<Facade.Reaction, "at">>
     readonly chat: RecordOf<Core.Chat, Facade.Chat, "activity">
+    readonly chatEntry: Same<keyof Core.ChatEntry, keyof Facade.ChatEntry>
     readonly heldCount: RecordOf<Ports.HeldCount, Facade.HeldCount>
     readonly decidedHeld: RecordOf<Core.DecidedHeld, Facade.DecidedHeld>
     readonly run: Same<keyof Ports.LoggedRun, keyof Facade.LoggedReminderRun>

@@ -8,6 +8,7 @@ import type {
   Platform,
   RepeatOptions,
 } from "./common.ts"
+import type { Message } from "./messages.ts"
 
 /** The known addresses of a person; each is null when unknown. */
 export interface Person {
@@ -176,6 +177,16 @@ export interface Chat extends Person {
   readonly mergedInto: number | null
 }
 
+/** What is in a chat, received or sent: one of the two is null. */
+export interface ChatEntry {
+  /** When it was received, or sent. */
+  readonly at: Date
+  /** What was received. */
+  readonly receivedMessage: ReceivedMessage | null
+  /** What was sent. */
+  readonly message: Message | null
+}
+
 /** Which received messages. */
 export interface ListReceived extends PageOptions {
   /** Id of the number that received them. */
@@ -237,6 +248,8 @@ export interface ChatsApi {
   readonly get: (chat: HasId) => Promise<Chat>
   /** Erases all that was received in it. Fails with `chat_not_found`. */
   readonly remove: (chat: HasId) => Promise<void>
+  /** What is in it, both directions, newest first. Fails with `chat_not_found`, `validation_failed`, `invalid_cursor`. */
+  readonly messages: (chat: HasId, query?: PageOptions) => Listing<ChatEntry>
   /**
    * Marks it as read up to a message of it, never back; the number's phone marks it too once it is connected. Fails with
    * `chat_not_found`, `received_message_not_found`, and the codes of `idempotencyKey`.

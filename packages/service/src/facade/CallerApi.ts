@@ -28,6 +28,7 @@ import {
 } from "@messaging-service/core"
 import type {
   Caller,
+  ChatEntry as CoreEntry,
   EndpointWithSecret,
   Failure,
   MediaFilesError,
@@ -41,7 +42,7 @@ import type {
 } from "@messaging-service/core"
 import { Data, Effect, identity, Stream } from "effect"
 import type { Scope } from "effect"
-import type { ChatsApi, ReceivedMessagesApi } from "../api/chats.ts"
+import type { ChatEntry, ChatsApi, ReceivedMessagesApi } from "../api/chats.ts"
 import type { CancelOptions, SendOptions, Transaction } from "../api/common.ts"
 import type { MediaApi, MessagesApi, UploadFile } from "../api/messages.ts"
 import type { Account, Api } from "../api/Messaging.ts"
@@ -54,6 +55,7 @@ import type { CallerApi, Calling } from "./Calls.ts"
 import {
   chatShown,
   checkShown,
+  date,
   mediaShown,
   toPublicMessage,
   toPublicNumber,
@@ -67,6 +69,15 @@ import { callerRows, each, nothing } from "./rows.ts"
 import { anything, fields, checkRule, text } from "./rules.ts"
 
 const messageShownNow = showingNow(toPublicMessage)
+
+const entryShown = Effect.gen(function* () {
+  const [showMessage, showReceived] = [yield* messageShownNow, yield* receivedShown]
+  return ({ at, message, receivedMessage }: CoreEntry): ChatEntry => ({
+    at: date(at),
+    receivedMessage: receivedMessage && showReceived(receivedMessage),
+    message: message && showMessage(message),
+  })
+})
 
 /** The accepted message, which a repeat returns again. */
 const shownAsAccepted = Effect.map(
@@ -416,11 +427,12 @@ const receivedMessagesApi: CallerApi<ReceivedMessagesApi> = (calling) => {
 }
 
 const chatsApi: CallerApi<ChatsApi> = (calling) => {
-  const { createOn, on, pages } = callerRows(calling)
+  const { createOn, on, pages, pagesOn } = callerRows(calling)
   return {
     list: pages(Chats, "list", chatShown),
     get: on(Chats, "get", chatShown),
     remove: on(Chats, "delete", nothing),
+    messages: pagesOn(Chats, "listEntries", entryShown),
     markRead: createOn(Chats, "markRead", (id) => `/api/v2/chats/${id}/read`, identity),
   }
 }
