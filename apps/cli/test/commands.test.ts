@@ -45,7 +45,6 @@ const withoutCommand: Readonly<Record<string, string>> = {
   updateCampaign: "A draft that is wrong is deleted and made again from its file.",
   clearCampaignRows: "As above.",
   getCampaignRow: "`campaigns rows` shows it.",
-  listWorkspaceChatMessages: "`messages received` and `messages list` show both directions.",
   getWorkspaceReceivedMessage: "`messages received` shows it.",
   editMessage: "For tests of programs, which have the client or `openTest`.",
   revokeMessage: "As above.",

@@ -411,6 +411,21 @@ export const operatorCommands: Entries = {
     const [shown] = await json("chats show", [chat.id, "--workspace", workspace])
     assert.deepInclude(shown, { id: chat.id, lid: "77", type: "person" })
   },
+  "chats messages": async ({ json, number, operator, text, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    const from = { phone: to, name: "Ada" }
+    const { chat, id } = await write(operator, number, { from, text: "Hello" })
+    const inside = [chat.id, "--workspace", workspace]
+    const {
+      at,
+      message,
+      received_message: received,
+      ...others
+    } = (await json("chats messages", inside))[0]!
+    assert.deepStrictEqual([message, others], [null, {}])
+    assert.deepInclude(received, { id, received_at: at, text: "Hello" })
+    assert.match(await text("chats messages", inside), new RegExp(`received +${id} +Ada +- +Hello`))
+  },
   "chats read": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})
     const { chat, id } = await write(operator, number, { from: { lid: "77" } })

@@ -1,10 +1,11 @@
 /** Conversations of a workspace: whether they are on, with which settings, and what people write. */
-import type { Chat, ReceivedMessage } from "@messaging-service/client"
+import type { Chat, ChatEntry, ReceivedMessage } from "@messaging-service/client"
 import {
   choice,
   command,
   count,
   flag,
+  id,
   many,
   maybe,
   number,
@@ -15,10 +16,14 @@ import {
   workspace,
 } from "../Command.ts"
 import { usageError } from "../ending.ts"
+import { limit, listed } from "./lists.ts"
 import { callerDetail, callerLists, toFields } from "./rows.ts"
 
 const personText = ({ lid, name, phone, user_id, username }: ReceivedMessage["from"]) =>
   name ?? phone ?? (username === null ? (user_id ?? lid) : `@${username}`)
+
+const authorText = ({ from, from_me }: ReceivedMessage) =>
+  from_me ? "the owner" : personText(from)
 
 const receivedColumns = [
   "id",
@@ -28,7 +33,7 @@ const receivedColumns = [
     "chat",
     ({ chat: { id: chatId, name, type } }: ReceivedMessage) => (type === "group" ? name : chatId),
   ],
-  ["from", ({ from, from_me }: ReceivedMessage) => (from_me ? "the owner" : personText(from))],
+  ["from", authorText],
   "kind",
   "text",
 ] as const
@@ -41,6 +46,15 @@ const chatColumns = [
   "phone",
   "unread",
   ["received", "last_received_at"],
+] as const
+
+const entryColumns = [
+  "at",
+  ["direction", ({ message }: ChatEntry) => (message === null ? "received" : "sent")],
+  ["id", ({ message, received_message: received }: ChatEntry) => (received ?? message)?.id],
+  ["from", ({ received_message: received }: ChatEntry) => received && authorText(received)],
+  ["status", ({ message }: ChatEntry) => message?.status],
+  ["text", ({ message, received_message: received }: ChatEntry) => (received ?? message)?.text],
 ] as const
 
 const ofNumber = maybe(count("ID", "Only of that number."))
@@ -71,6 +85,15 @@ export const chatCommands = [
     unread: maybe(choice(["true", "false"], "Whether something in it is unread.")),
   }),
   callerDetail("chats show", "chat", "chats.get", "Shows a chat."),
+  command({
+    name: "chats messages",
+    as: "key or operator",
+    summary: "Lists what was received and sent in a chat, newest first.",
+    arguments: { id: once(id("chat")) },
+    options: { ...targetOptions, ...limit },
+    run: ({ id: of, ...args }, { caller, output }) =>
+      listed(args, output, entryColumns, (page) => caller().chats.messages(of, page)),
+  }),
   command({
     name: "chats read",
     as: "key or operator",
