@@ -12,7 +12,7 @@ import type { DocumentObject, Json, Placed } from "./openapi/Document.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { aClient } from "./v1/Asking.ts"
 import { form, multipart } from "./v2/Uploading.ts"
-import { aKey, aSender } from "./Records.ts"
+import { aKey, aListener } from "./Records.ts"
 
 /** Enough to exceed every bound many times; a full body of 1 MiB would only take longer. */
 const bodyBytes = 4 * sharedLimits.refusalBytes.whole
@@ -106,7 +106,7 @@ const caller = ({ path }: Placed) =>
       const { api_key, client_id } = credentials
       return { token: api_key, first: `"client_id":${client_id}`, clientId: client_id, number, workspace } // prettier-ignore
     }
-    const { number, token, workspace } = yield* aSender()
+    const { number, token, workspace } = yield* aListener()
     const operator = path.startsWith("/admin")
     return { token: operator ? operatorToken : token, first: "", clientId: 0, number, workspace }
   })
@@ -263,7 +263,7 @@ layer(layerService())("every operation", (it) => {
   it.effect("a query of version 2 has at most 1,000 parameters", () =>
     Effect.gen(function* () {
       const { web } = yield* HttpTestClients
-      const { workspace } = yield* aSender()
+      const { workspace } = yield* aListener()
       const { key } = yield* aKey(workspace)
       const query = Array.from({ length: 1001 }, (_, at) => `u${at}`).join("&")
       const answer = yield* web.call({ path: `/api/v2/messages?${query}`, token: key })
