@@ -106,12 +106,21 @@ const momentSeconds = 0.001
 const withoutConversations = ({ paths = {}, ...source }: DocumentObject): DocumentObject => {
   const isOwn = (name: unknown) =>
     isConversationEvent(name) || (typeof name === "string" && name.startsWith("chats:"))
+  const ownFields = ["chat_id", "reply_to"]
+  const isOwnRecipient = (schema: unknown) =>
+    isJson(schema) && isJson(schema["properties"]) && "chat_id" in schema["properties"]
   const others = Object.entries(paths).filter(
-    ([path]) => !/\/(?:conversations|received-messages|chats)(?:\/|$)/.test(path),
+    ([path]) =>
+      !/\/(?:conversations|received-messages|chats|read-marks|react|away|gap|restrictions)(?:\/|$)/.test(
+        path,
+      ),
   )
-  const known = JSON.stringify({ ...source, paths: Object.fromEntries(others) }, (_, value) =>
-    Array.isArray(value) ? value.filter((each) => !isOwn(each)) : value,
-  )
+  const known = JSON.stringify({ ...source, paths: Object.fromEntries(others) }, (key, value) => {
+    if (Array.isArray(value)) return value.filter((each) => !isOwn(each) && !isOwnRecipient(each))
+    return key === "properties" && isJson(value)
+      ? Object.fromEntries(Object.entries(value).filter(([name]) => !ownFields.includes(name)))
+      : value
+  })
   return JSON.parse(known)
 }
 
