@@ -27,7 +27,7 @@ const findAddress = ({ person }: Pick<ReadMark, "person">): string | null => {
 }
 
 /** The messages as the library names them. */
-export const toKeys = (mark: ReadMark): ReadonlyArray<WAMessageKey> =>
+const toKeys = (mark: ReadMark): ReadonlyArray<WAMessageKey> =>
   mark.messages.flatMap(({ address, remoteId: id }) => {
     if (mark.group !== null) {
       return address === null

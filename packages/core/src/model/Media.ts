@@ -795,7 +795,7 @@ export type ReceivedFileLink = (
 ) => string
 
 /** Makes links to files of received messages; they work for 26 hours. The default name is `file`. */
-export const receivedFileLink =
+const receivedFileLink =
   (secret: string, origin: string): ReceivedFileLink =>
   (id, fileName, now) => {
     const name = linkName(fileName ?? "")

@@ -33,7 +33,7 @@ const tryAfterMillis = retryDelaysMillis.map((_, index) =>
 )
 
 /** When a file that is tried since `wantedAt` is tried again, with the pauses of webhooks; null: not any more. */
-export const nextFetchAt = (wantedAt: number, now: number): number | null => {
+const nextFetchAt = (wantedAt: number, now: number): number | null => {
   const after = tryAfterMillis.find((millis) => wantedAt + millis > now)
   return after === undefined ? null : wantedAt + after
 }
