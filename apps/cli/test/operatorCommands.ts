@@ -415,17 +415,17 @@ export const operatorCommands: Entries = {
     await operator.conversations.set(workspace, {})
     const from = { phone: to, name: "Ada" }
     const { chat, id } = await write(operator, number, { from, text: "Hello" })
-    const place = ["--workspace", workspace]
-    await text("send", ["--to", to, "--text", "Yes", "--wait", ...place])
-    const [sent, received, ...others] = await json("chats messages", [chat.id, ...place])
+    const options = ["--workspace", workspace]
+    await text("send", ["--to", to, "--text", "Yes", "--wait", ...options])
+    const [sent, received, ...others] = await json("chats messages", [chat.id, ...options])
     assert.deepInclude(sent?.["message"], { status: "sent", text: "Yes" })
     assert.deepInclude(received?.["received_message"], { id, text: "Hello" })
     assert.deepStrictEqual(
       [sent?.["received_message"], received?.["message"], others],
       [null, null, []],
     )
-    const shown = await text("chats messages", [chat.id, ...place])
-    assert.match(shown, new RegExp(`sent +\\d+ +- +sent +Yes[^]+received +${id} +Ada +- +Hello`))
+    const rows = await text("chats messages", [chat.id, ...options])
+    assert.match(rows, new RegExp(`sent +\\d+ +- +sent +Yes[^]+received +${id} +Ada +- +Hello`))
   },
   "chats read": async ({ json, number, operator, workspace }) => {
     await operator.conversations.set(workspace, {})

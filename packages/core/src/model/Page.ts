@@ -83,7 +83,7 @@ export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors:
     request: { readonly limit?: number; readonly cursor?: string | null },
     binding: CursorBinding,
     load: (
-      place: ReadonlyArray<number> | null,
+      position: ReadonlyArray<number> | null,
       limit: number,
     ) => Effect.Effect<
       { readonly items: ReadonlyArray<A>; readonly next: ReadonlyArray<number> | null },
@@ -91,19 +91,19 @@ export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors:
     >,
   ): Effect.fn.Return<CursorPage<A>, E | Refusal<"invalid_cursor">> {
     const { cursor = null, limit = defaultLimit } = request
-    const toCursor = (place: ReadonlyArray<number>) =>
-      `${place.map((part) => part.toString(36)).join("-")}.${sign(secret, [place, binding])}`
-    const place =
+    const toCursor = (position: ReadonlyArray<number>) =>
+      `${position.map((part) => part.toString(36)).join("-")}.${sign(secret, [position, binding])}`
+    const position =
       cursor === null
         ? null
         : cursor
             .slice(0, cursor.indexOf("."))
             .split("-")
             .map((part) => Number.parseInt(part, 36))
-    if (cursor !== null && place !== null && !sameSecret(cursor, toCursor(place))) {
+    if (cursor !== null && position !== null && !sameSecret(cursor, toCursor(position))) {
       return yield* refuse("invalid_cursor", { field: "cursor" })
     }
-    const { items, next } = yield* load(place, limit)
+    const { items, next } = yield* load(position, limit)
     return { items, next: next === null ? null : toCursor(next) }
   }),
 }))
