@@ -594,6 +594,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         assert.deepStrictEqual(names, [
           "Overview",
           "Messages",
+          "Chats",
           "Campaigns",
           "Numbers",
           "Reminders",

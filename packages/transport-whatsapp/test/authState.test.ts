@@ -11,7 +11,8 @@ import { credentialsText, fromText, openDevice } from "../src/authState.ts"
 it.effect("pre-keys are stored in one commit with the credentials that count them", () =>
   Effect.gen(function* () {
     const written: Array<string | null> = []
-    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write" | "takeReceived"> = {
+      takeReceived: () => Effect.void,
       credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
       write: (_, credentials) => Effect.sync(() => void written.push(credentials)),
     }
@@ -34,7 +35,8 @@ it.effect("pre-keys are stored in one commit with the credentials that count the
 it.effect("a received message is written once, with the keys that opened it", () =>
   Effect.gen(function* () {
     const written: Array<unknown> = []
-    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write" | "takeReceived"> = {
+      takeReceived: () => Effect.void,
       credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
       write: (_, __, changes, received) =>
         Effect.sync(() => void written.push([changes.map(({ type }) => type), received])),
@@ -73,7 +75,8 @@ it.effect("a write for a number that another worker has blocks later ones", () =
     let written = 0
     let isOwned = true
     let isRefused = false
-    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write" | "takeReceived"> = {
+      takeReceived: () => Effect.void,
       credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
       write: () =>
         isRefused ? Effect.fail(new NumberMoved({ numberId })) : Effect.sync(() => void written++),
@@ -113,7 +116,8 @@ it.effect("delayed credentials are written in their present state, not their ear
     const numberId = 1 as NumberId
     const written: Array<string | null> = []
     let isInDoubt = true
-    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write" | "takeReceived"> = {
+      takeReceived: () => Effect.void,
       credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
       write: (_, credentials) =>
         Effect.suspend(() =>
@@ -145,7 +149,8 @@ it.effect("delayed credentials are written in their present state, not their ear
 it.effect("a key that the store cannot read is read again, and does not count as missing", () =>
   Effect.gen(function* () {
     let tries = 0
-    const vault: Pick<typeof SessionVault.Service, "credentials" | "keys"> = {
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "keys" | "takeReceived"> = {
+      takeReceived: () => Effect.void,
       credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
       keys: (_, type, [id = ""]) =>
         Effect.suspend(() => {
@@ -171,7 +176,11 @@ const aDevice = Effect.gen(function* () {
   const stored = new Map<string, string>()
   const requests: Array<string> = []
   const hold = { until: Promise.resolve() }
-  const vault: Pick<typeof SessionVault.Service, "credentials" | "keys" | "write"> = {
+  const vault: Pick<
+    typeof SessionVault.Service,
+    "credentials" | "keys" | "write" | "takeReceived"
+  > = {
+    takeReceived: () => Effect.void,
     credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
     keys: (_, type, ids) =>
       Effect.promise(async () => {
