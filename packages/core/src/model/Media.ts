@@ -771,56 +771,70 @@ const linkName = (fileName: string): string => {
   return /^\.{0,2}$/.test(name) ? "file" : name
 }
 
-const makeToken = (secret: string, id: MediaId, expires: number, name: string): string =>
-  `${id.toString(36)}-${expires.toString(36)}-${sign(secret, [id, expires, name])}`
+/**
+ * How tokens of stored files and of received messages' files begin. That of a received one names the message:
+ * its link is there before its file is.
+ */
+const tokenPrefixes = { stored: "", received: "received-" } as const
 
-// Files of received messages have links of the same form, which name the message: a link is there before
-// its file is.
+type LinkKind = keyof typeof tokenPrefixes
 
-const receivedPrefix = "received-"
-
-const makeReceivedToken = (
+const makeToken = (
   secret: string,
-  id: ReceivedMessageId,
+  kind: LinkKind,
+  id: number,
   expires: number,
   name: string,
-): string =>
-  `${receivedPrefix}${id.toString(36)}-${expires.toString(36)}-${sign(secret, ["received", id, expires, name])}`
+): string => {
+  const signed = [...(kind === "stored" ? [] : [kind]), id, expires, name]
+  return `${tokenPrefixes[kind]}${id.toString(36)}-${expires.toString(36)}-${sign(secret, signed)}`
+}
 
-/** The link to the file of a received message. */
+const makePath = (
+  secret: string,
+  kind: LinkKind,
+  id: number,
+  fileName: string | null,
+  expires: number,
+): string => {
+  const name = linkName(fileName ?? "")
+  return `/media/${makeToken(secret, kind, id, expires, name)}/${encodeURIComponent(name)}`
+}
+
+const decodeSegment = (segment: string): string | undefined =>
+  Result.getOrUndefined(Result.try(() => decodeURIComponent(segment)))
+
+const readPath = (
+  secret: string,
+  kind: LinkKind,
+  token: string,
+  segment: string,
+  now: number,
+): { readonly id: number; readonly fileName: string } | undefined => {
+  const prefix = tokenPrefixes[kind]
+  if (!token.startsWith(prefix)) return undefined
+  const parts = token.slice(prefix.length).split("-")
+  const [id, expires] = parts.map((part) => Number.parseInt(part, 36))
+  const fileName = decodeSegment(segment)
+  if (!Number.isSafeInteger(id) || !Number.isSafeInteger(expires)) return undefined
+  if (id === undefined || expires === undefined || fileName === undefined) return undefined
+  if (!sameSecret(token, makeToken(secret, kind, id, expires, fileName))) return undefined
+  return expires * 1000 > now ? { id, fileName } : undefined
+}
+
+/** In epoch seconds. */
+const toExpiry = (now: number): number => Math.ceil((now + linkLifetimeMillis) / 1000)
+
+/** Makes a link to the file of a received message, as `MediaLink` to a stored one. */
 export type ReceivedFileLink = (
   id: ReceivedMessageId,
   fileName: string | null,
   now: number,
 ) => string
 
-/** Makes links to files of received messages; they work for 26 hours. The default name is `file`. */
-const receivedFileLink =
-  (secret: string, origin: string): ReceivedFileLink =>
-  (id, fileName, now) => {
-    const name = linkName(fileName ?? "")
-    const expires = Math.ceil((now + linkLifetimeMillis) / 1000)
-    return `${origin}/media/${makeReceivedToken(secret, id, expires, name)}/${encodeURIComponent(name)}`
-  }
-
-/** As `readLinkPath`, of a received message's file. */
-const readReceivedLinkPath = (
-  secret: string,
-  token: string,
-  segment: string,
-  now: number,
-): { readonly received: ReceivedMessageId; readonly fileName: string } | undefined => {
-  if (!token.startsWith(receivedPrefix)) return undefined
-  const [id = Number.NaN, expires = Number.NaN] = token
-    .slice(receivedPrefix.length)
-    .split("-")
-    .map((part) => Number.parseInt(part, 36))
-  const fileName = decodeSegment(segment)
-  if (!Number.isSafeInteger(id) || !Number.isSafeInteger(expires)) return undefined
-  if (fileName === undefined) return undefined
-  const received = id as ReceivedMessageId
-  if (!sameSecret(token, makeReceivedToken(secret, received, expires, fileName))) return undefined
-  return expires * 1000 > now ? { received, fileName } : undefined
+interface LinkedReceivedFile {
+  readonly received: ReceivedMessageId
+  readonly fileName: string
 }
 
 /** The path of a link that works until `expires`, in epoch seconds. */
@@ -829,13 +843,7 @@ export const makeLinkPath = (
   id: MediaId,
   fileName: string | null,
   expires: number,
-): string => {
-  const name = linkName(fileName ?? "")
-  return `/media/${makeToken(secret, id, expires, name)}/${encodeURIComponent(name)}`
-}
-
-const decodeSegment = (segment: string): string | undefined =>
-  Result.getOrUndefined(Result.try(() => decodeURIComponent(segment)))
+): string => makePath(secret, "stored", id, fileName, expires)
 
 /** The file for the two path segments after `/media` at `now`; undefined when forged or expired. */
 export const readLinkPath = (
@@ -844,12 +852,18 @@ export const readLinkPath = (
   segment: string,
   now: number,
 ): LinkedFile | undefined => {
-  const [id, expires] = token.split("-").map((part) => Number.parseInt(part, 36))
-  const fileName = decodeSegment(segment)
-  if (!Number.isSafeInteger(id) || !Number.isSafeInteger(expires)) return undefined
-  if (id === undefined || expires === undefined || fileName === undefined) return undefined
-  if (!sameSecret(token, makeToken(secret, id as MediaId, expires, fileName))) return undefined
-  return expires * 1000 > now ? { id: id as MediaId, fileName } : undefined
+  const found = readPath(secret, "stored", token, segment, now)
+  return found && { ...found, id: found.id as MediaId }
+}
+
+const readReceivedLinkPath = (
+  secret: string,
+  token: string,
+  segment: string,
+  now: number,
+): LinkedReceivedFile | undefined => {
+  const found = readPath(secret, "received", token, segment, now)
+  return found && { received: found.id as ReceivedMessageId, fileName: found.fileName }
 }
 
 export class MediaLinks extends Context.Service<
@@ -859,11 +873,7 @@ export class MediaLinks extends Context.Service<
     /** Makes links to files of received messages. */
     readonly receivedLink: ReceivedFileLink
     /** See `readLinkPath`. */
-    read(
-      token: string,
-      segment: string,
-      now: number,
-    ): LinkedFile | ReturnType<typeof readReceivedLinkPath>
+    read(token: string, segment: string, now: number): LinkedFile | LinkedReceivedFile | undefined
   }
 >()("core/MediaLinks") {
   static readonly layer: Layer.Layer<MediaLinks, never, Secrets> = Layer.effect(
@@ -875,7 +885,8 @@ export class MediaLinks extends Context.Service<
         link: lastRemembered(
           (id, fileName, expires) => `${origin}${makeLinkPath(secret, id, fileName, expires)}`,
         ),
-        receivedLink: receivedFileLink(secret, origin),
+        receivedLink: (id, fileName, now) =>
+          `${origin}${makePath(secret, "received", id, fileName, toExpiry(now))}`,
         read: (token, segment, now) =>
           readReceivedLinkPath(secret, token, segment, now) ??
           readLinkPath(secret, token, segment, now),
@@ -890,7 +901,7 @@ const lastRemembered = (
 ): MediaLink => {
   let last: { readonly of: string; readonly link: string } | undefined
   return (id, fileName, now) => {
-    const expires = Math.ceil((now + linkLifetimeMillis) / 1000)
+    const expires = toExpiry(now)
     const of = JSON.stringify([id, expires, fileName])
     if (last?.of !== of) last = { of, link: make(id, fileName, expires) }
     return last.link

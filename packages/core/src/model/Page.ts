@@ -49,38 +49,47 @@ export interface CursorPage<A> {
  */
 export type CursorBinding = ReadonlyArray<string | number | null | ReadonlyArray<string | number>>
 
+/** The cursor of the page that follows that position. */
+const toCursor = (
+  secret: string,
+  position: ReadonlyArray<number>,
+  binding: CursorBinding,
+): string =>
+  `${position.map((part) => part.toString(36)).join("-")}.${sign(secret, [...position, binding])}`
+
+/** The position that a cursor of this list continues after; undefined for any other text. */
+const readPosition = (
+  secret: string,
+  cursor: string,
+  binding: CursorBinding,
+): ReadonlyArray<number> | undefined => {
+  const parts = cursor.slice(0, cursor.indexOf(".")).split("-")
+  const position = parts.map((part) => Number.parseInt(part, 36))
+  if (!position.every(Number.isSafeInteger)) return undefined
+  return sameSecret(cursor, toCursor(secret, position, binding)) ? position : undefined
+}
+
 /** The cursor of the page that follows the record with this id. */
 export const makeCursor = (secret: string, before: number, binding: CursorBinding): string =>
-  `${before.toString(36)}.${sign(secret, [before, binding])}`
+  toCursor(secret, [before], binding)
 
 /** The id that a cursor of this list continues after; undefined for any other text. */
 export const readCursor = (
   secret: string,
   cursor: string,
   binding: CursorBinding,
-): number | undefined => {
-  const before = Number.parseInt(cursor.slice(0, cursor.indexOf(".")), 36)
-  if (!Number.isSafeInteger(before)) return undefined
-  return sameSecret(cursor, makeCursor(secret, before, binding)) ? before : undefined
+): number | undefined => readPosition(secret, cursor, binding)?.[0]
+
+interface PageRequest {
+  readonly limit?: number
+  readonly cursor?: string | null
 }
 
 /** Makes pages of lists. */
-export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors: secret } }) => ({
-  /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
-  page: Effect.fnUntraced(function* <A, E>(
-    request: { readonly limit?: number; readonly cursor?: string | null },
-    binding: CursorBinding,
-    load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
-  ): Effect.fn.Return<CursorPage<A>, E | Refusal<"invalid_cursor">> {
-    const { cursor = null, limit = defaultLimit } = request
-    const before = cursor === null ? null : readCursor(secret, cursor, binding)
-    if (before === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
-    const { items, next } = yield* load({ before, limit })
-    return { items, next: next === null ? null : makeCursor(secret, next, binding) }
-  }),
-  /** The same of a list in which several numbers say where a page goes on. */
-  pageByPlace: Effect.fnUntraced(function* <A, E>(
-    request: { readonly limit?: number; readonly cursor?: string | null },
+export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors: secret } }) => {
+  /** The page of a list in which several numbers say where it goes on. Fails with `invalid_cursor`. */
+  const pageByPosition = Effect.fnUntraced(function* <A, E>(
+    request: PageRequest,
     binding: CursorBinding,
     load: (
       position: ReadonlyArray<number> | null,
@@ -91,22 +100,27 @@ export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors:
     >,
   ): Effect.fn.Return<CursorPage<A>, E | Refusal<"invalid_cursor">> {
     const { cursor = null, limit = defaultLimit } = request
-    const toCursor = (position: ReadonlyArray<number>) =>
-      `${position.map((part) => part.toString(36)).join("-")}.${sign(secret, [position, binding])}`
-    const position =
-      cursor === null
-        ? null
-        : cursor
-            .slice(0, cursor.indexOf("."))
-            .split("-")
-            .map((part) => Number.parseInt(part, 36))
-    if (cursor !== null && position !== null && !sameSecret(cursor, toCursor(position))) {
-      return yield* refuse("invalid_cursor", { field: "cursor" })
-    }
+    const position = cursor === null ? null : readPosition(secret, cursor, binding)
+    if (position === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
     const { items, next } = yield* load(position, limit)
-    return { items, next: next === null ? null : toCursor(next) }
-  }),
-}))
+    return { items, next: next === null ? null : toCursor(secret, next, binding) }
+  })
+  return {
+    pageByPosition,
+    /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
+    page: <A, E>(
+      request: PageRequest,
+      binding: CursorBinding,
+      load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
+    ): Effect.Effect<CursorPage<A>, E | Refusal<"invalid_cursor">> =>
+      pageByPosition(request, binding, (position, limit) =>
+        Effect.map(load({ before: position?.[0] ?? null, limit }), ({ items, next }) => ({
+          items,
+          next: next === null ? null : [next],
+        })),
+      ),
+  }
+})
 
 // What lists are asked for, `limit` and `cursor` of all of them (contract: Pages and cursors).
 

@@ -276,7 +276,7 @@ const listEntries = Effect.fnUntraced(function* listEntries(
   const request = yield* Effect.fromResult(parsePageRequest(query))
   if (id === undefined) return yield* noChat
   const binding = ["entries", workspaceId, mode, restriction, id]
-  return yield* cursors.pageByPlace(
+  return yield* cursors.pageByPosition(
     request,
     binding,
     Effect.fnUntraced(function* load(place, limit) {
