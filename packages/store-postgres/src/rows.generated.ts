@@ -243,6 +243,10 @@ export const sqlTypes = {
     params: { query: "jsonb" },
     columns: { answer: "json?" },
   },
+  "lock_chat": {
+    params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint" },
+    columns: { answer: "bigint?" },
+  },
   "lock_received": {
     params: { workspace: "bigint" },
     columns: { answer: "void?" },

@@ -13,26 +13,7 @@ as $$
 declare
   v_chat bigint;
 begin
-  perform
-  from received_counters n
-  where n.number_id = (
-    select shown.number_id
-    from chats c
-    cross join lateral shown_chat(c) shown
-    where c.id = p_id
-      and c.workspace_id = p_workspace_id
-      and c.mode = p_mode
-      and (p_numbers is null or c.number_id = any (p_numbers))
-  )
-  for no key update;
-  if not found then
-    return false;
-  end if;
-  select coalesce(c.merged_into, c.id)
-  into v_chat
-  from chats c
-  where c.id = p_id
-    and c.removed_at is null;
+  v_chat := lock_chat(p_workspace_id, p_mode, p_numbers, p_id);
   update chats c
   set removed_at = p_now
   where c.id = v_chat

@@ -25,25 +25,7 @@ begin
     return query select 'idempotency', null::bigint;
     return;
   end if;
-  perform
-  from received_counters n
-  where n.number_id = (
-    select shown.number_id
-    from chats c
-    cross join lateral shown_chat(c) shown
-    where c.id = p_id
-      and c.workspace_id = p_workspace_id
-      and c.mode = p_mode
-      and (p_numbers is null or c.number_id = any (p_numbers))
-  )
-  for no key update;
-  if found then
-    select coalesce(c.merged_into, c.id)
-    into v_chat
-    from chats c
-    where c.id = p_id
-      and c.removed_at is null;
-  end if;
+  v_chat := lock_chat(p_workspace_id, p_mode, p_numbers, p_id);
   if v_chat is null then
     return query select 'chat', null::bigint;
     return;
