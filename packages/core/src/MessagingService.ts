@@ -124,16 +124,13 @@ export class EnsuredWorkspaces extends Context.Service<
 }
 
 /**
- * Wakes loops when a commit of this process has made work for them. It runs with the
+ * Wakes the delivery loop when a commit of this process has queued deliveries. It runs with the
  * services and not in the loop, because a process without a worker makes events too.
  */
 const layerWaking = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { poll, wake } = yield* WakeUp
-    // Without a poll nothing else tells of a wait for a copy.
-    const copies = poll === null ? wake("copies") : Effect.void
-    const notify = Effect.andThen(wake("deliveries"), copies)
-    yield* (yield* Store).webhooks.whenQueued(notify)
+    const { wake } = yield* WakeUp
+    yield* (yield* Store).webhooks.whenQueued(wake("deliveries"))
   }),
 )
 

@@ -147,7 +147,7 @@ export type { Chat, ChatType, Reaction, ReceivedJson, ReceivedMessage } from "./
 export { isFetchedOnArrival, isRecent, newFileState } from "./model/ReceivedFile.ts"
 export { receivedFileStates } from "./model/ReceivedFile.ts"
 export type { ReceivedFileState, StoredReceivedFile } from "./model/ReceivedFile.ts"
-export { makeNewReceived } from "./service/ReceivedFiles.ts"
+export { makeNewReceived, wakeForReceived } from "./service/ReceivedFiles.ts"
 export { makeMediaFetcher } from "./worker/MediaFetcher.ts"
 export type { ClaimedFile, FileSettlement, ReceivedFileStore } from "./store/ReceivedFileStore.ts"
 export { applyEarlyTicks, makeTick, tickOnceSent } from "./service/makeTick.ts"

@@ -11,6 +11,7 @@ import {
   InstantInput,
   isKept,
   makeNewReceived,
+  wakeForReceived,
   Numbers,
   parsed,
   parsePhone,
@@ -83,7 +84,7 @@ const ContentInput = Schema.Union([
 ])
 
 const QuoteInput = Schema.Struct({
-  receivedMessageId: described(Schema.optionalKey(IdInput), "What somebody wrote to the number."),
+  receivedMessageId: described(Schema.optionalKey(IdInput), "Id of a received message."),
   messageId: described(Schema.optionalKey(IdInput), "What the number has sent."),
 }).check(
   Schema.makeFilter(({ messageId, receivedMessageId }) =>
@@ -214,7 +215,9 @@ const makePlatform = Effect.gen(function* makePlatform() {
   ) {
     const now = yield* Clock.currentTimeMillis
     const received = newReceived(numberId, incoming, now)
-    return yield* Effect.tap(chats.receive(numberId, received, now), wakeUp.wake("files"))
+    return yield* Effect.tap(chats.receive(numberId, received, now), (outcomes) =>
+      wakeForReceived(wakeUp, incoming, outcomes),
+    )
   })
 
   return {

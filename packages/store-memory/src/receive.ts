@@ -28,7 +28,7 @@ import { announceReceived, storeMessage, toReaction, toReceived } from "./chats.
 import type { ReceivingSteps } from "./chats.ts"
 import { announce } from "./serviceStores.ts"
 import { earliest } from "./collections.ts"
-import { findLane, reportQueued, transportKey } from "./tables.ts"
+import { findLane, transportKey } from "./tables.ts"
 import type {
   CopyWait,
   Lane,
@@ -70,17 +70,11 @@ const isSameMessage = (lane: Lane, one: Addressed, other: Addressed): boolean =>
 const findWaits = (lane: Lane, message: Addressed): ReadonlyArray<CopyWait> =>
   [...lane.copyWaits].filter((wait) => isSameMessage(lane, wait.message, message))
 
-const awaitCopy = (
-  tables: Tables,
-  lane: Lane,
-  message: UnreadableMessage,
-  now: number,
-): ReceivedOutcome => {
+const awaitCopy = (lane: Lane, message: UnreadableMessage, now: number): ReceivedOutcome => {
   const stored = findStored(lane, message)
   if (stored !== undefined) return { id: stored.id, became: "repeat" }
   if (findWaits(lane, message).length > 0) return repeat
   lane.copyWaits.add({ message, toldAt: now })
-  reportQueued(tables)
   return { id: null, became: "waiting" }
 }
 
@@ -248,7 +242,7 @@ const receiveOne = (
     case "Message":
       return storeOne(tables, lane, { ...one, incoming }, now)
     case "Unreadable":
-      return awaitCopy(tables, lane, incoming, now)
+      return awaitCopy(lane, incoming, now)
     case "Change": {
       const { at, change } = incoming
       markChange(tables, lane, incoming, now)

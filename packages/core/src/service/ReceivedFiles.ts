@@ -8,7 +8,7 @@ import type { NumberId, ReceivedMessageId } from "../model/Ids.ts"
 import { filesUnavailable, MediaFiles, MediaLinks } from "../model/Media.ts"
 import { messageJson } from "../model/MessageChange.ts"
 import { keptIncoming } from "../model/Incoming.ts"
-import type { Incoming, NewReceived } from "../model/Incoming.ts"
+import type { Incoming, NewReceived, ReceivedOutcome } from "../model/Incoming.ts"
 import { refuse } from "../model/Refusal.ts"
 import { Secrets } from "../model/Secrets.ts"
 import { RealTime, sleep } from "../model/Time.ts"
@@ -56,6 +56,16 @@ export const makeNewReceived = Effect.gen(function* makeNewReceived() {
       link: receivedLink,
       toMessageJson: (message) => messageJson(message, now, link),
     }))
+})
+
+/** Wakes what fetches files and what ends waits for copies, once that was received and stored. */
+export const wakeForReceived = Effect.fnUntraced(function* wakeForReceived(
+  { wake }: Pick<typeof WakeUp.Service, "wake">,
+  received: ReadonlyArray<Incoming>,
+  outcomes: ReadonlyArray<ReceivedOutcome>,
+) {
+  if (received.some((one) => one._tag === "Message" && one.file !== null)) yield* wake("files")
+  if (outcomes.some(({ became }) => became === "waiting")) yield* wake("copies")
 })
 
 /** How long a link waits for its file, in real time. */

@@ -32,7 +32,7 @@ import type {
   LoggedIn,
   Exchanged,
 } from "../model/Shards.ts"
-import { makeNewReceived } from "./ReceivedFiles.ts"
+import { makeNewReceived, wakeForReceived } from "./ReceivedFiles.ts"
 import { WakeUp } from "../store/DueWork.ts"
 import { countReceived, timeStoring } from "../store/Metrics.ts"
 import { Store } from "../store/Store.ts"
@@ -99,13 +99,13 @@ const receive = (
       ] as const
       if (received.length === 0) return store.write(...write)
       const all = vault.newReceived(numberId, received, now)
-      const stored = Effect.map(store.receive(...write, all), (found) => {
-        outcomes = found ?? []
-        return found !== null
-      })
-      // Files of what was received are fetched once it is stored.
-      const hasFile = received.some((one) => one._tag === "Message" && one.file !== null)
-      return hasFile ? Effect.tap(stored, vault.wakeUp.wake("files")) : stored
+      return store.receive(...write, all).pipe(
+        Effect.tap((found) => wakeForReceived(vault.wakeUp, received, found ?? [])),
+        Effect.map((found) => {
+          outcomes = found ?? []
+          return found !== null
+        }),
+      )
     })
     if (received.length === 0) return Effect.as(written, outcomes)
     // Transports have the store itself, which counts nothing.

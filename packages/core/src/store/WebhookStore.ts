@@ -265,8 +265,7 @@ export interface DeliveryQueue {
   ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
   /**
    * Runs `notify` after each commit of this process that queued deliveries, while the scope is
-   * open, and of a store that no other process shares also after one that began a wait for a copy.
-   * Polling finds those of other processes.
+   * open. Polling finds those of other processes.
    */
   whenQueued(notify: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
 }

@@ -191,7 +191,7 @@ export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): 
       const stored = yield* database.transaction("chats.receive", (run) =>
         receiveIn(run, numberId, received, now),
       )
-      if (stored.isWorkQueued) yield* queued.notify
+      if (stored.queued) yield* queued.notify
       return stored.outcomes
     })
   },

@@ -87,10 +87,10 @@ const announce = Effect.fnUntraced(function* announce(
   return announced?.answer === true
 })
 
-/** `isWorkQueued`: whether there are deliveries, or a wait for a copy. */
+/** `queued`: whether deliveries were. */
 interface Received {
   readonly outcomes: ReadonlyArray<ReceivedOutcome>
-  readonly isWorkQueued: boolean
+  readonly queued: boolean
 }
 
 const toOutcome = ({ became, id }: Pick<ReceivedRow, "became" | "id">): ReceivedOutcome => ({
@@ -98,11 +98,11 @@ const toOutcome = ({ became, id }: Pick<ReceivedRow, "became" | "id">): Received
   became: became as ReceivedOutcome["became"],
 })
 
-const dropped: Received = { outcomes: [{ id: null, became: "dropped" }], isWorkQueued: false }
+const dropped: Received = { outcomes: [{ id: null, became: "dropped" }], queued: false }
 
 const toRepeat = (id: ReceivedMessageId | null): Received => ({
   outcomes: [{ id, became: "repeat" }],
-  isWorkQueued: false,
+  queued: false,
 })
 
 // Messages
@@ -210,9 +210,7 @@ const receiveWritten = Effect.fnUntraced(function* receiveWritten(
         : changedEvent(one, "message.recovered", message, now)
     return [{ event }]
   })
-  const areQueued = yield* announce(run, events, now)
-  const isWaiting = rows.some(({ became }) => became === "waiting")
-  return { outcomes: rows.map(toOutcome), isWorkQueued: areQueued || isWaiting }
+  return { outcomes: rows.map(toOutcome), queued: yield* announce(run, events, now) }
 })
 
 /** See `ChatStore.endCopyWaits`; `queued`: whether deliveries were. */
@@ -291,8 +289,8 @@ const changeMessage = Effect.fnUntraced(function* changeMessage(
   if (message.file !== null && file === null) yield* eraseFiles.in(run, { ids: [id] })
   const type = incoming.change.type === "edit" ? "message.edited" : "message.revoked"
   const event = changedEvent({ eventId, link }, type, changed, now)
-  const isWorkQueued = yield* announce(run, [{ event }], now)
-  return { outcomes: [{ id, became: "changed" }], isWorkQueued }
+  const queued = yield* announce(run, [{ event }], now)
+  return { outcomes: [{ id, became: "changed" }], queued }
 })
 
 const toLatest = ({ emoji, reacted_at: reactedAt }: ChangedRow) =>
@@ -337,8 +335,8 @@ const react = Effect.fnUntraced(function* react(
     now,
   )
   const position = stored?.answer ?? null
-  const isWorkQueued = yield* announce(run, [{ event, position }], now)
-  return { outcomes: [{ id, became: "changed" }], isWorkQueued }
+  const queued = yield* announce(run, [{ event, position }], now)
+  return { outcomes: [{ id, became: "changed" }], queued }
 })
 
 const change = Effect.fnUntraced(function* change(
@@ -379,7 +377,7 @@ const tellGap = Effect.fnUntraced(function* tellGap(
 ): Effect.fn.Return<Received, SqlError.SqlError> {
   const [told] = yield* reportGap.in(run, { number: numberId, eventId, reason, from, now })
   return told?.answer === true
-    ? { outcomes: [{ id: null, became: "told" }], isWorkQueued: true }
+    ? { outcomes: [{ id: null, became: "told" }], queued: true }
     : dropped
 })
 
@@ -423,6 +421,6 @@ export const receiveIn = Effect.fnUntraced(function* receiveIn(
   })
   return {
     outcomes: done.flatMap(({ outcomes }) => outcomes),
-    isWorkQueued: done.some(({ isWorkQueued }) => isWorkQueued),
+    queued: done.some(({ queued }) => queued),
   }
 })

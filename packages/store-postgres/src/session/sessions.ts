@@ -165,7 +165,7 @@ const writeReceived = (
         return yield* receiveIn(run, write.numberId, received, write.now)
       }),
     )
-    if (stored?.isWorkQueued === true) yield* queued.notify
+    if (stored?.queued === true) yield* queued.notify
     return stored && stored.outcomes
   })
 
