@@ -8689,7 +8689,7 @@ export interface Write {
     };
     /** @description What it quotes. */
     readonly reply_to?: {
-        /** @description What somebody wrote to the number. */
+        /** @description Id of a received message. */
         readonly received_message_id?: number;
         /** @description What the number has sent. */
         readonly message_id?: number;

@@ -56,7 +56,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await row.getByText(name).waitFor()
       await row.getByText(second).waitFor()
       await row.getByText("2 unread").waitFor()
-      // Somebody else is now the latest.
+      // Another person is the latest now.
       await write({ phone: first }, { text: "Two" })
       await rows(page).first().getByText(first).waitFor()
       await page.keyboard.press("/")

@@ -139,10 +139,10 @@ export interface UnreadableMessage extends Addressed {
   readonly sentAt: number
 }
 
-/** What somebody did to a message that is there already. Of messages that are not stored it is dropped. */
+/** An edit, a revocation or a reaction. One of a message that is not stored is dropped. */
 export interface IncomingChange extends ChatContext {
   readonly _tag: "Change"
-  /** The platform's id of the change itself, if it has one: nobody is asked for a copy of its repeats. */
+  /** The platform's id of the change itself, if it has one: no copy of its repeats is asked for. */
   readonly changeId?: string
   readonly target: {
     readonly remoteId: string

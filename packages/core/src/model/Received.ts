@@ -39,7 +39,7 @@ export interface Chat extends Person {
   readonly mergedInto: ChatId | null
 }
 
-/** What somebody put to a message. */
+/** A reaction of a person, or of the number's owner, to a message. */
 export interface Reaction {
   /** The number itself for its owner. */
   readonly from: Person

@@ -122,7 +122,7 @@ export interface ChatStore {
     now: number,
   ): Effect.Effect<ReadonlyArray<ReceivedOutcome>, StoreUnavailable>
   /**
-   * Whether nobody need be asked for a copy of a message or a change: it is stored, erased ones
+   * Whether no copy of a message or a change is needed: it is stored, erased ones
    * included, or its group is not kept.
    */
   needsNoCopy(numberId: NumberId, message: Addressed): Effect.Effect<boolean, StoreUnavailable>

@@ -390,7 +390,7 @@ const Days = ({
   })
 }
 
-/** The line stays where it was until all is read: it must not move while somebody reads. */
+/** The line stays where it was until all is read: it must not move while one reads. */
 const useFirstUnread = (entries: ReadonlyArray<Entry>, chat: Chat | undefined) => {
   const [readUpTo, setReadUpTo] = useState<number | null | undefined>(undefined)
   const isRead = chat?.unread === 0 && readUpTo !== chat.read_up_to

@@ -72,7 +72,7 @@ export type ReceivedContent =
     }
   | Record<never, never>
 
-/** What somebody put to a message. */
+/** A reaction of a person, or of the number's owner, to a message. */
 export interface Reaction {
   /** Who; the number itself for its owner. */
   readonly from: Person
