@@ -184,10 +184,11 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const runs = page.getByRole("list", { name: "Next runs" }).getByRole("listitem")
       await runs.nth(9).waitFor()
       await page.getByLabel("Time zone").fill("Europe/Berlin")
+      await page.getByLabel("Repeats").selectOption("Custom")
       await page.getByLabel("Cron schedule").fill("30 2 28 3 *")
       await page.getByText("moved: the clock change skips this time").first().waitFor()
       await page.getByText("Clocks change from +01:00 to +02:00").first().waitFor()
-      await visibleText(page, /Mar.*20(27|32).*03:00 \+02:00/)
+      await visibleText(page, /March 28, 20(27|32), 03:00 \+02:00/)
         .first()
         .waitFor()
       await page.getByLabel("Cron schedule").fill("30 2 30 2 *")
@@ -200,6 +201,39 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("alert").waitFor()
     }))
 
+  it("says a schedule in words, for the pattern alone where there are none", () =>
+    onPage("/w/1/reminders/new", async (page) => {
+      const runs = page.getByRole("list", { name: "Next runs" }).getByRole("listitem")
+      const zone = page.getByLabel("Time zone")
+      await zone.fill("UTC")
+      await page.getByLabel("Repeats").selectOption("On weekdays at")
+      await page.getByLabel("Time", { exact: true }).fill("08:30")
+      await runs
+        .first()
+        .getByText(/^(Mon|Tues|Wednes|Thurs|Fri)day, .*, 08:30/)
+        .waitFor()
+      await runs
+        .first()
+        .getByText(/ · (today|tomorrow|in \d days)$/)
+        .waitFor()
+      await page.getByLabel("Repeats").selectOption("Monthly on")
+      await page.getByLabel("Day of the month").selectOption("31")
+      await page.getByText("Months without the 31st have no run.").waitFor()
+      await runs
+        .nth(9)
+        .getByText(/ 31, 20\d\d, 08:30/)
+        .waitFor()
+      await page.getByLabel("Repeats").selectOption("Custom")
+      const cron = page.getByLabel("Cron schedule")
+      assert.strictEqual(await cron.inputValue(), "30 8 31 * *")
+      await cron.fill("0 * * * *")
+      await runs
+        .first()
+        .getByText(/ · (today|tomorrow)$/)
+        .waitFor()
+      await cron.waitFor()
+    }))
+
   it("makes a reminder once, changes it, runs it, pauses it and deletes it", () =>
     onPage("/w/1/reminders", async (page) => {
       const [name, phone] = [unique("<b>Weekly</b>"), uniquePhone()]
@@ -209,7 +243,9 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByLabel("Name", { exact: true }).fill(name)
       await page.getByLabel("To", { exact: true }).fill(phone)
       await page.getByLabel("Text", { exact: true }).fill("Soup")
-      await page.getByRole("button", { name: "Mondays at 9:00" }).click()
+      await page.getByLabel("Repeats").selectOption("Every week on")
+      await page.getByLabel("Day", { exact: true }).selectOption("Friday")
+      await page.getByLabel("Time", { exact: true }).fill("16:05")
       await page.getByLabel("Time zone").fill("Europe/Berlin")
       await loseAnswer(page, "**/workspaces/1/reminders")
       await page.getByRole("button", { name: "Create reminder" }).click()
@@ -220,7 +256,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       assert.deepStrictEqual(others, [])
       assert.deepInclude(reminder, {
         from: null,
-        schedule: { cron: "0 9 * * 1", timezone: "Europe/Berlin" },
+        schedule: { cron: "5 16 * * 5", timezone: "Europe/Berlin" },
       })
       await page.getByLabel("Text", { exact: true }).fill("Stew")
       await page.getByRole("button", { name: "Save", exact: true }).click()
@@ -238,6 +274,9 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       assert.isNull((await named())[0]?.["next_run_at"])
       await page.getByRole("button", { name: "Resume", exact: true }).click()
       await page.getByText("This reminder is active.").waitFor()
+      await page.getByRole("link", { name: "All reminders" }).click()
+      await page.getByRole("row", { name }).getByText("Every Friday at 16:05").waitFor()
+      await page.getByRole("link", { name }).click()
       await page.getByRole("button", { name: "Delete" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
       await page.getByRole("heading", { level: 1, name: "Reminders" }).waitFor()

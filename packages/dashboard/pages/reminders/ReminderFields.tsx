@@ -9,12 +9,13 @@ import { Preview } from "../messages/Preview.tsx"
 import { newMessageLabels } from "../messages/words.ts"
 import { toName } from "../numbers/connection.ts"
 import { CheckField, Fields, Form, SelectField } from "../ui/forms.tsx"
-import type { FormFields } from "../ui/forms.tsx"
+import type { FormField, FormFields } from "../ui/forms.tsx"
 import { ownZone } from "../ui/zone.ts"
 import { toAttachment, toText } from "./reminderForm.ts"
-import { timeZones } from "./schedule.ts"
+import { parseSimple, timeZones, toCron } from "./schedule.ts"
+import type { Simple } from "./schedule.ts"
 import { SchedulePreview, useSchedulePreview } from "./SchedulePreview.tsx"
-import { presets, reminderLabels as labels } from "./words.ts"
+import { dayNames, reminderLabels as labels, repeatLabels, scheduleTexts } from "./words.ts"
 
 interface FormProps {
   readonly id: number
@@ -149,52 +150,54 @@ const From = ({
   )
 }
 
-const Schedule = ({
-  cron,
-  error,
-  setCron,
-  setZone,
-  zone,
-}: {
-  cron: string
-  setCron: (cron: string) => void
-  zone: string
-  setZone: (zone: string) => void
-  error: Error | null
-}) => {
+interface ScheduleProps {
+  readonly cron: string
+  readonly setCron: (cron: string) => void
+  readonly zone: string
+  readonly setZone: (zone: string) => void
+  readonly error: Error | null
+}
+
+const Schedule = ({ cron, error, setCron, setZone, zone }: ScheduleProps) => {
   const zones = useId()
+  const parsed = parseSimple(cron)
+  const [isCustom, setCustom] = useState(parsed === null)
+  const simple = isCustom ? null : parsed
   return (
     <fieldset className="flex min-w-0 flex-col gap-4 border-t border-line pt-4">
       <legend className="sr-only">{labels.schedule}</legend>
+      {simple !== null && <input type="hidden" name="cron" value={cron} />}
       <Fields
         error={error}
         fields={[
           [
             {
-              name: "cron",
-              shows: "schedule.cron",
-              label: labels.cron,
-              about: labels.cronAbout,
-              value: cron,
-              change: setCron,
-              required: true,
-              autoComplete: "off",
-              spellCheck: false,
-              className: "font-mono",
+              name: "repeat",
+              ...(simple === null ? { shows: [] } : { shows: "schedule.cron" }),
+              label: labels.repeat,
+              value: simple?.repeat ?? "custom",
+              change: (repeat) => {
+                setCustom(repeat === "custom")
+                const chosen = repeats.find((one) => one === repeat)
+                if (chosen !== undefined)
+                  setCron(toCron({ ...(parsed ?? firstSchedule), repeat: chosen }))
+              },
+              options: Object.entries(repeatLabels),
             },
-            {
-              name: "zone",
-              shows: "schedule.timezone",
-              label: labels.zone,
-              about: labels.zoneAbout,
-              value: zone,
-              change: setZone,
-              list: zones,
-              required: true,
-              autoComplete: "off",
-              spellCheck: false,
-            },
+            ...(simple === null ? [customField(cron, setCron)] : simpleFields(simple, setCron)),
           ],
+          {
+            name: "zone",
+            shows: "schedule.timezone",
+            label: labels.zone,
+            about: labels.zoneAbout,
+            value: zone,
+            change: setZone,
+            list: zones,
+            required: true,
+            autoComplete: "off",
+            spellCheck: false,
+          },
         ]}
       />
       <datalist id={zones}>
@@ -202,22 +205,59 @@ const Schedule = ({
           <option key={name} value={name} />
         ))}
       </datalist>
-      <div className="flex flex-wrap items-center gap-2 text-xs">
-        <span className="text-soft">{labels.examples}</span>
-        {presets.map(([name, pattern]) => (
-          <button
-            key={pattern}
-            type="button"
-            aria-pressed={cron === pattern}
-            onClick={() => setCron(pattern)}
-            className="cursor-pointer rounded-full border border-line px-2.5 py-1 text-soft hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-wash aria-pressed:text-accent"
-          >
-            {name}
-          </button>
-        ))}
-      </div>
     </fieldset>
   )
+}
+
+const repeats = Object.keys(scheduleTexts) as ReadonlyArray<Simple["repeat"]>
+
+const firstSchedule: Simple = { repeat: "daily", time: "09:00", weekday: 1, monthDay: 1 }
+
+const customField = (cron: string, setCron: (cron: string) => void): FormField => ({
+  name: "cron",
+  shows: "schedule.cron",
+  label: labels.cron,
+  about: labels.cronAbout,
+  value: cron,
+  change: setCron,
+  required: true,
+  autoComplete: "off",
+  spellCheck: false,
+  className: "font-mono",
+})
+
+/** The day, where there is one to choose, and the time of the day. */
+const simpleFields = (
+  simple: Simple,
+  setCron: (cron: string) => void,
+): ReadonlyArray<FormField> => {
+  const set = (change: Partial<Simple>) => setCron(toCron({ ...simple, ...change }))
+  const weekday: FormField = {
+    name: "weekday",
+    label: labels.weekday,
+    value: simple.weekday,
+    change: (value) => set({ weekday: Number(value) }),
+    options: [1, 2, 3, 4, 5, 6, 0].map((day) => [day, dayNames[day] ?? ""] as const),
+  }
+  const monthDay: FormField = {
+    name: "day of the month",
+    label: labels.monthDay,
+    about: labels.monthDayAbout(simple.monthDay),
+    value: simple.monthDay,
+    change: (value) => set({ monthDay: Number(value) }),
+    options: Array.from({ length: 31 }, (_, index) => [index + 1, String(index + 1)] as const),
+  }
+  const time: FormField = {
+    name: "time",
+    label: labels.time,
+    type: "time",
+    value: simple.time,
+    // An emptied field keeps the last time: a schedule has one.
+    change: (value) => value !== "" && set({ time: value }),
+    required: true,
+  }
+  if (simple.repeat === "weekly") return [weekday, time]
+  return simple.repeat === "monthly" ? [monthDay, time] : [time]
 }
 
 /** Says that the workspace's plan has no reminders. */

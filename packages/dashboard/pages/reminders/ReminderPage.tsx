@@ -15,7 +15,8 @@ import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { changeRequest, toText } from "./reminderForm.ts"
-import { zonedTime } from "./schedule.ts"
+import { RunTime } from "./RunTime.tsx"
+import { describeCron } from "./schedule.ts"
 import { outcomeLabels, reminderLabels as labels, runsLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders/$reminderId")
@@ -66,10 +67,12 @@ const Facts = ({ reminder }: { reminder: Reminder }) => (
   <div className="card flex flex-col gap-4 p-5">
     <dl className="grid grid-cols-1 gap-4 sm:grid-cols-2">
       <Fact name={labels.to}>{toText(reminder.to)}</Fact>
-      <Fact name={labels.cron}>{reminder.schedule.cron}</Fact>
+      <Fact name={labels.schedule}>
+        {describeCron(reminder.schedule.cron) ?? reminder.schedule.cron}
+      </Fact>
       <Fact name={labels.zone}>{reminder.schedule.timezone}</Fact>
       <Fact name={labels.next}>
-        {reminder.next_run_at === null ? labels.isPaused : zonedTime(reminder.next_run_at)}
+        {reminder.next_run_at === null ? labels.isPaused : <RunTime local={reminder.next_run_at} />}
       </Fact>
     </dl>
     <Preview text={reminder.text} empty="" />

@@ -6,7 +6,8 @@ import { PageHead } from "../ui/parts.tsx"
 import { PagedTable, mono, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { toText } from "./reminderForm.ts"
-import { zonedTime } from "./schedule.ts"
+import { RunTime } from "./RunTime.tsx"
+import { describeCron } from "./schedule.ts"
 import { outcomeLabels, remindersLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders")
@@ -30,7 +31,8 @@ const toColumns = (workspaceId: string): Columns<Reminder> => [
     wide: true,
     cell: ({ schedule: { cron, timezone } }) => (
       <>
-        <span className={mono}>{cron}</span> <span className="text-xs text-soft">{timezone}</span>
+        {describeCron(cron) ?? <span className={mono}>{cron}</span>}{" "}
+        <span className="text-xs text-soft">{timezone}</span>
       </>
     ),
   },
@@ -40,7 +42,9 @@ const toColumns = (workspaceId: string): Columns<Reminder> => [
       next === null ? (
         <span className="text-violet">{labels.paused}</span>
       ) : (
-        <span className="whitespace-normal tabular-nums">{zonedTime(next)}</span>
+        <span className="whitespace-normal">
+          <RunTime local={next} />
+        </span>
       ),
   },
   {

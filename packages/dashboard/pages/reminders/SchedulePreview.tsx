@@ -4,7 +4,7 @@ import { useEffect, useState } from "react"
 import type { ReminderPreview } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { zonedTime } from "./schedule.ts"
+import { RunTime } from "./RunTime.tsx"
 import { previewLabels as labels } from "./words.ts"
 
 const settleMillis = 250
@@ -97,7 +97,7 @@ const Runs = ({ preview }: { preview: ReminderPreview }) => (
           </li>
         ) : (
           <li key={`run ${entry.run.at}`} className="tabular-nums">
-            {zonedTime(entry.run.local)}
+            <RunTime local={entry.run.local} />
             {entry.run.mark !== null && (
               <span className="block text-xs text-amber">{labels[entry.run.mark]}</span>
             )}
@@ -111,7 +111,7 @@ const Runs = ({ preview }: { preview: ReminderPreview }) => (
         <ul>
           {preview.skipped.map(({ local }) => (
             <li key={local} className="tabular-nums">
-              {zonedTime(local)}
+              <RunTime local={local} />
             </li>
           ))}
         </ul>

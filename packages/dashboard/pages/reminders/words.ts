@@ -36,7 +36,12 @@ export const reminderLabels = {
   any: "Any connected number",
   text: "Text",
   schedule: "Schedule",
-  examples: "Examples",
+  repeat: "Repeats",
+  weekday: "Day",
+  monthDay: "Day of the month",
+  monthDayAbout: (day: number) =>
+    day > 28 ? `Months without ${ordinalDay(day)} have no run.` : "",
+  time: "Time",
   cron: "Cron schedule",
   cronAbout: "Minute, hour, day of month, month, day of week. * means every.",
   zone: "Time zone",
@@ -58,19 +63,44 @@ export const reminderLabels = {
   isActive: "This reminder is active.",
 }
 
-/** Examples of schedules. */
-export const presets: ReadonlyArray<readonly [name: string, cron: string]> = [
-  ["Daily at 9:00", "0 9 * * *"],
-  ["Weekdays at 9:00", "0 9 * * 1-5"],
-  ["Mondays at 9:00", "0 9 * * 1"],
-  ["1st of the month at 9:00", "0 9 1 * *"],
-  ["Hourly", "0 * * * *"],
+/** What a schedule says. */
+export const scheduleTexts = {
+  daily: (time: string, _day: string) => `Every day at ${time}`,
+  weekdays: (time: string, _day: string) => `On weekdays at ${time}`,
+  weekly: (time: string, day: string) => `Every ${day} at ${time}`,
+  monthly: (time: string, day: string) => `Monthly on ${day} at ${time}`,
+}
+
+/** The ways to repeat, as the form offers them. */
+export const repeatLabels = {
+  daily: "Every day at",
+  weekdays: "On weekdays at",
+  weekly: "Every week on",
+  monthly: "Monthly on",
+  custom: "Custom",
+}
+
+/** By their place in a cron pattern. */
+export const dayNames = [
+  "Sunday",
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
 ]
+
+export const ordinalDay = (day: number): string => {
+  const ending = { 1: "st", 2: "nd", 3: "rd" }[day > 10 && day < 14 ? 0 : day % 10] ?? "th"
+  return `the ${day}${ending}`
+}
 
 export const previewLabels = {
   title: "Next runs",
   wait: "Loading…",
   nothing: "Enter a schedule to see its next ten runs.",
+  days: (days: number) => (days === 0 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`),
   moved: "moved: the clock change skips this time",
   repeated: "this time occurs twice (clock change)",
   clockChange: (from: string, to: string) => `Clocks change from ${from} to ${to}`,

@@ -195,7 +195,7 @@ interface DrawnField {
   readonly draw: (problem: string | undefined) => ReactNode
 }
 
-type FormField = DataField | DrawnField
+export type FormField = DataField | DrawnField
 
 /** One below the other; those of an inner list side by side. A field shows refusals of its own name, unless it says. */
 export type FormFields = ReadonlyArray<FormField | ReadonlyArray<FormField>>
