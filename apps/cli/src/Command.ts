@@ -86,7 +86,7 @@ export interface Command {
   /** Such as `reminders create`. */
   readonly name: string
   /** The credentials that it needs. */
-  readonly as: "key" | "operator" | "key or operator" | "anyone" | "none"
+  readonly as: "key" | "operator" | "key or operator" | "anyone" | "new key" | "none"
   readonly summary: string
   /** More text for its own help. */
   readonly about?: string

@@ -44,6 +44,7 @@ const credentials: Readonly<Record<Command["as"], string>> = {
   operator: "Needs the operator token.",
   "key or operator": "Needs a key of version 2, or the operator token with --workspace.",
   anyone: "Needs no secret; the operator token shows more.",
+  "new key": "Sends one request, which checks the key.",
   none: "Sends no request.",
 }
 

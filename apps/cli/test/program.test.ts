@@ -342,6 +342,9 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       for (const name of Object.keys(options)) assert.include(output, `--${name}`)
       assert.deepInclude(await messaging(["help", ...tokens.split(" ")]), { code, output })
     }
+    // `login` checks the key that it saves; `profile set` saves without a request.
+    assert.include((await messaging(["help", "login"])).output, "Sends one request")
+    assert.include((await messaging(["help", "profile", "set"])).output, "Sends no request.")
     assert.deepInclude(await messaging(["--json", "help", "keys"]), group)
     assert.strictEqual((await messaging(["help", "nothing"])).code, 2)
   })

@@ -151,7 +151,7 @@ const login = async (named: string, tools: Tools): Promise<void> => {
 export const profileCommands = [
   command({
     name: "login",
-    as: "none",
+    as: "new key",
     summary: "Saves a service and a key as the default profile, once the service accepts the key.",
     about:
       "Takes --service, and asks for the key; --key-file names a file with it, and - reads standard input.\nThe profile is named default, or NAME.",
