@@ -301,6 +301,58 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       for (const phone of phones) await page.getByRole("button", { name: `to ${phone}` }).waitFor()
     }))
 
+  it("sends by the keyboard alone, to the last recipient, with at most 15 presses", () =>
+    onPage("/w/1/messages", async (page) => {
+      const to = { phone: uniquePhone() }
+      await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", { from: 1, to, text: "1" })
+      await page.locator("tbody tr").first().waitFor()
+      let presses = 0
+      const press = async (...keys: ReadonlyArray<string>) => {
+        for (const key of keys) {
+          await page.keyboard.press(key)
+          // Keys that are held together are pressed each.
+          presses += key.split("+").length
+        }
+      }
+      await press("c")
+      await page.getByRole("button", { name: to.phone }).waitFor()
+      await page.getByLabel("From", { exact: true }).waitFor()
+      // To the suggestions and back, and past them to the text.
+      await press("Tab", "Enter")
+      await page.getByLabel("To", { exact: true }).and(page.locator(":focus")).waitFor()
+      await press("Tab", "Tab", "H", "i")
+      // Past the files to the numbers, of which there are several.
+      await press("Tab", "Tab", "ArrowDown", "Control+Enter")
+      await page.getByText("Queued ·").waitFor()
+      assert.isAtMost(presses, 15)
+      const { data } = await get(`1/messages?to=${encodeURIComponent(to.phone)}`)
+      const sent = data as ReadonlyArray<{ readonly text: string }>
+      assert.deepStrictEqual(
+        sent.map(({ text }) => text),
+        ["Hi", "1"],
+      )
+    }))
+
+  it("sends what failed again, as a message of its own", () =>
+    onPage("/w/1/messages", async (page) => {
+      const reference = unique("again")
+      const to = { phone: "+15550100000" }
+      const path = "/admin/v1/workspaces/1/messages"
+      await dashboard.operate("POST", path, { from: 1, to, text: "Once more", reference })
+      await goTo(page, dashboard, `/w/1/messages?reference=${encodeURIComponent(reference)}`)
+      await page.locator("tbody tr", { hasText: "failed" }).click()
+      const panel = page.getByRole("complementary")
+      await panel.getByRole("button", { name: "Send again" }).click()
+      await page.getByText("Queued ·").waitFor()
+      await assertCount(page.locator("tbody tr"), 2)
+      const first = await panel.getByRole("heading", { level: 2 }).textContent()
+      await page.getByRole("link", { name: "View", exact: true }).click()
+      await assertEventually(async () => {
+        assert.notStrictEqual(await panel.getByRole("heading", { level: 2 }).textContent(), first)
+      })
+      await panel.getByText("Once more").waitFor()
+    }))
+
   it("sends once although the answer was lost and the user pressed again", () =>
     onPage("/w/1/messages/new", async (page) => {
       const phone = uniquePhone()

@@ -10,7 +10,7 @@ import { Boundary } from "../ui/Boundary.tsx"
 import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { useKeys } from "../ui/keys.ts"
-import { Button, Copy, Loading, QueryFailure } from "../ui/parts.tsx"
+import { Button, Copy, Kbd, Loading, QueryFailure } from "../ui/parts.tsx"
 import { formatDay } from "../ui/Time.tsx"
 import { AnswerBox } from "./AnswerBox.tsx"
 import { Bubble } from "./Bubble.tsx"
@@ -145,6 +145,7 @@ const MarkRead = ({
     <Button busy={isPending} onClick={mark} aria-keyshortcuts="m">
       <Icon name="tick" />
       <span className="max-sm:sr-only">{labels.markRead}</span>
+      <Kbd>m</Kbd>
     </Button>
   )
 }

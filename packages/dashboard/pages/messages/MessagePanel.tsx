@@ -6,11 +6,13 @@ import type { Message } from "@messaging-service/client"
 import { operationQuery, useCall } from "../api/call.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Button, Copy, Fact, Failure, Loading, QueryFailure } from "../ui/parts.tsx"
+import { Button, Copy, Fact, Failure, Kbd, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import type { MessageSearch } from "./messageSearch.ts"
 import { MessageStatus } from "./MessageStatus.tsx"
+import { MessageFile } from "./MessageFile.tsx"
 import { getRecipient } from "./recipients.ts"
+import { SendAgain, isSentAgain } from "./SendAgain.tsx"
 import { Steps } from "./Steps.tsx"
 import type { WorkspaceMessage } from "./timeline.ts"
 import { WhyItWaits } from "./WhyItWaits.tsx"
@@ -23,6 +25,7 @@ const deliveriesMillis = 5000
 
 export const MessagePanel = ({
   close,
+  step,
   known,
   messageId,
   mode,
@@ -34,6 +37,8 @@ export const MessagePanel = ({
   /** The message as the list has it, until its own answer arrives. */
   known: WorkspaceMessage | undefined
   close: () => void
+  /** Opens the message so many rows below. */
+  step: (by: number) => void
 }) => {
   const path = { id: workspaceId, message_id: messageId }
   const { data, error, refetch } = useQuery({
@@ -44,14 +49,17 @@ export const MessagePanel = ({
   const waits = message?.status === "queued" || message?.status === "scheduled"
 
   return (
-    <Panel messageId={messageId} close={close}>
+    <Panel messageId={messageId} close={close} step={step}>
       <QueryFailure error={error} again={() => void refetch()} />
       <Boundary of={data ?? known}>
-        {message && <Content message={message} />}
+        {message && <Content message={message} mode={mode} workspaceId={workspaceId} />}
         {waits && data?.waiting && (
           <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />
         )}
         {message?.error && <WhyItFailed error={message.error} />}
+        {message && isSentAgain(message) && (
+          <SendAgain message={message} mode={mode ?? "live"} workspaceId={workspaceId} />
+        )}
         <section className="flex flex-col gap-3">
           <h3 className="label">{labels.happened}</h3>
           {data === undefined && !error && <Loading rows={3} />}
@@ -80,9 +88,11 @@ const Panel = ({
   children,
   close,
   messageId,
+  step,
 }: {
   messageId: number
   close: () => void
+  step: (by: number) => void
   children: ReactNode
 }) => (
   <aside
@@ -94,30 +104,64 @@ const Panel = ({
         {labels.title} <span className="tabular-nums">{messageId}</span>
       </h2>
       <Copy text={String(messageId)} />
-      <Button variant="quiet" aria-label={labels.close} onClick={close} className="ml-auto">
-        <Icon name="cross" />
-      </Button>
+      <div className="ml-auto flex">
+        <Button
+          variant="quiet"
+          aria-label={labels.previous}
+          title={labels.previous}
+          aria-keyshortcuts="k"
+          onClick={() => step(-1)}
+        >
+          <Icon name="chevron" className="-rotate-90" />
+          <Kbd>k</Kbd>
+        </Button>
+        <Button
+          variant="quiet"
+          aria-label={labels.next}
+          title={labels.next}
+          aria-keyshortcuts="j"
+          onClick={() => step(1)}
+        >
+          <Icon name="chevron" className="rotate-90" />
+          <Kbd>j</Kbd>
+        </Button>
+        <Button
+          variant="quiet"
+          aria-label={labels.close}
+          title={labels.close}
+          aria-keyshortcuts="Escape"
+          onClick={close}
+        >
+          <Icon name="cross" />
+          <Kbd>Esc</Kbd>
+        </Button>
+      </div>
     </header>
     <div className="flex flex-col gap-5 p-5">{children}</div>
   </aside>
 )
 
-const Content = ({ message }: { message: Message }) => (
+const Content = ({
+  message,
+  mode,
+  workspaceId,
+}: {
+  message: Message
+  mode: MessageSearch["mode"]
+  workspaceId: number
+}) => (
   <section className="flex flex-col gap-3">
     <div className="flex min-w-0 items-center gap-2">
       <MessageStatus status={message.status} />
       <span className="truncate font-mono text-sm">{getRecipient(message.to)}</span>
       <Copy text={getRecipient(message.to)} />
     </div>
-    <p className="max-h-48 overflow-y-auto rounded-lg rounded-tl-[3px] bg-sunken px-3 py-2 break-words whitespace-pre-wrap">
-      {message.text || <span className="text-soft">{labels.noText}</span>}
-      {message.media && (
-        <span className="mt-1 flex items-center gap-1.5 text-xs text-soft">
-          <Icon name="copy" />
-          {labels.carries(message.media)}
-        </span>
-      )}
-    </p>
+    {message.media && <MessageFile media={message.media} mode={mode} workspaceId={workspaceId} />}
+    {(message.text !== "" || message.media === null) && (
+      <p className="max-h-48 overflow-y-auto rounded-lg rounded-tl-[3px] bg-sunken px-3 py-2 break-words whitespace-pre-wrap">
+        {message.text || <span className="text-soft">{labels.noText}</span>}
+      </p>
+    )}
   </section>
 )
 

@@ -7,7 +7,7 @@ import { operationQuery } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
-import { Button, Empty, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
+import { Button, Empty, Kbd, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { buttonNames } from "../ui/words.ts"
 import { CancelChosen, CancelMatching } from "./CancelMessages.tsx"
@@ -33,7 +33,7 @@ export const MessagesPage = () => {
   const messages = data?.data ?? []
   const [outcome, setOutcome] = useState<string | null>(null)
   const { choose, chosen, clear, go, tone, open } = useListState(search)
-  useListKeys(messages, search.open, open, choose)
+  const step = useListKeys(messages, search.open, open, choose)
 
   return (
     <div className="flex min-h-dvh">
@@ -57,13 +57,7 @@ export const MessagesPage = () => {
         <div className="card relative overflow-x-auto" aria-busy={isPlaceholderData}>
           {data === undefined && !error && <Loading rows={12} />}
           {messages.length > 0 && (
-            <MessageTable
-              messages={messages}
-              chosen={chosen}
-              openId={search.open}
-              choose={choose}
-              open={open}
-            />
+            <MessageTable {...{ messages, chosen, choose, open }} openId={search.open} />
           )}
           {data?.data.length === 0 && <Nothing search={search} clear={clear} />}
         </div>
@@ -86,6 +80,7 @@ export const MessagesPage = () => {
           messageId={search.open}
           mode={search.mode}
           known={messages.find((message) => message.id === search.open)}
+          step={step}
           close={() => open(undefined)}
         />
       )}
@@ -177,9 +172,11 @@ const Ways = ({ workspaceId }: { workspaceId: string }) => (
     <Link
       to="/w/$workspaceId/messages/new"
       params={{ workspaceId }}
+      aria-keyshortcuts="c"
       className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
     >
       {newMessageLabels.title}
+      <Kbd on="accent">c</Kbd>
     </Link>
   </>
 )
@@ -241,6 +238,7 @@ const useListKeys = (
     k: () => step(-1),
     x: () => openId !== undefined && choose(openId),
   })
+  return step
 }
 
 const Nothing = ({ clear, search }: { search: MessageSearch; clear: () => void }) =>

@@ -1,24 +1,23 @@
 /** Writes a message to one recipient or many, now or later, and shows it as the recipient's phone does. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { Link, getRouteApi } from "@tanstack/react-router"
+import { getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { ComponentProps } from "react"
-import type { Message } from "@messaging-service/client"
 import { call, newKey } from "../api/call.ts"
 import type { Body } from "../api/operations.ts"
 import { Attach, AttachmentPreview, getMedia } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { CheckField, Form, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { Icon } from "../ui/Icon.tsx"
 import { PageHead } from "../ui/parts.tsx"
 import { parseFieldTime, useZone } from "../ui/zone.ts"
 import { AllMessages } from "./AllMessages.tsx"
 import { FromField } from "./FromField.tsx"
-import type { MessageSearch } from "./messageSearch.ts"
 import { Preview } from "./Preview.tsx"
 import { parseRecipients } from "./recipients.ts"
 import { SendingNotes } from "./SendingNotes.tsx"
+import { notifySent } from "./SentToast.tsx"
+import type { Accepted } from "./SentToast.tsx"
 import { Suggestions } from "./Suggestions.tsx"
 import { newMessageLabels as labels } from "./words.ts"
 
@@ -45,10 +44,6 @@ interface Filled {
   readonly data: FormData
   readonly attachment: Attachment
   readonly mode: "live" | "test"
-}
-
-interface Accepted extends Pick<Filled, "mode"> {
-  readonly messages: ReadonlyArray<Message>
 }
 
 /** Sends what the form describes; a repeat after a lost answer sends nothing twice. */
@@ -97,7 +92,8 @@ export const NewMessagePage = () => {
   const [round, setRound] = useState(0)
   const [from, setFrom] = useState<number>()
   /** Empties the form: its other fields keep their content only as long as it does. */
-  const again = () => {
+  const again = (sent: Accepted) => {
+    notifySent(sent, id)
     setText("")
     setTo("")
     isLater.set("")
@@ -107,7 +103,7 @@ export const NewMessagePage = () => {
   }
   const recipients = parseRecipients(to).length
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 pb-20 md:p-6 md:pb-20">
+    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={labels.title}>
         <AllMessages workspaceId={workspaceId} />
       </PageHead>
@@ -139,9 +135,6 @@ export const NewMessagePage = () => {
             media={<AttachmentPreview attachment={attachment} id={id} mode={mode} />}
           />
         </div>
-      </div>
-      <div role="status">
-        {send.data !== undefined && <Toast sent={send.data} workspaceId={workspaceId} />}
       </div>
     </main>
   )
@@ -247,25 +240,3 @@ const optionFields = ({
   },
   { name: "reference", maxLength: 200, label: labels.reference, about: labels.referenceAbout },
 ]
-
-/** The list with what was sent: one message opened, of several those that are as new as the first of them. */
-const searchFor = ({ messages, mode }: Accepted): MessageSearch => ({
-  ...(messages.length === 1 ? { open: messages[0]?.id } : { since: messages[0]?.created_at }),
-  ...(mode === "test" ? { mode } : {}),
-})
-
-/** What was sent last, and the way to it, below the form for the next one. */
-const Toast = ({ sent, workspaceId }: { sent: Accepted; workspaceId: string }) => (
-  <p className="over arrive fixed inset-x-0 bottom-4 z-10 mx-auto flex w-fit items-center gap-2 px-4 py-2.5 text-sm">
-    <Icon name="tick" className="text-accent" />
-    {labels.accepted(sent.messages)} ·
-    <Link
-      to="/w/$workspaceId/messages"
-      params={{ workspaceId }}
-      search={searchFor(sent)}
-      className="font-medium text-accent hover:underline"
-    >
-      {labels.view}
-    </Link>
-  </p>
-)

@@ -1,11 +1,22 @@
 /** Below the field of recipients: the last ones and the contacts that match what is being typed. */
 import { useQuery } from "@tanstack/react-query"
-import type { MouseEvent } from "react"
+import type { KeyboardEvent, MouseEvent } from "react"
 import { operationQuery } from "../api/call.ts"
 import { getLastPart, parseRecipients, suggestRecipients } from "./recipients.ts"
 import { newMessageLabels as labels } from "./words.ts"
 
 const visible = 6
+
+/** One stop for Tab, on the way from the recipients to the text: arrows go from one to the next. */
+const goByArrows = (event: KeyboardEvent<HTMLDivElement>) => {
+  const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key]
+  if (by === undefined) return
+  const buttons = [...event.currentTarget.querySelectorAll("button")]
+  const at = buttons.findIndex((button) => button === document.activeElement)
+  const next = buttons[(at + by + buttons.length) % buttons.length]
+  event.preventDefault()
+  next?.focus()
+}
 
 export const Suggestions = ({
   id,
@@ -31,14 +42,20 @@ export const Suggestions = ({
     if (field instanceof HTMLTextAreaElement) field.focus()
   }
   return (
-    <div className="-mt-2 flex flex-wrap items-center gap-1.5 text-xs">
+    <div
+      role="toolbar"
+      aria-label={labels.suggestions}
+      onKeyDown={goByArrows}
+      className="-mt-2 flex flex-wrap items-center gap-1.5 text-xs"
+    >
       <span className="text-soft">
         {parseRecipients(to).length === 0 ? labels.suggested : labels.suggestedAlso}
       </span>
-      {found.slice(0, visible).map(({ address, name }) => (
+      {found.slice(0, visible).map(({ address, name }, index) => (
         <button
           key={address}
           type="button"
+          tabIndex={index === 0 ? 0 : -1}
           onClick={add(address)}
           className="max-w-full cursor-pointer truncate rounded-full border border-edge px-2.5 py-1 hover:bg-sunken"
         >

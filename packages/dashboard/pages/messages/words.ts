@@ -102,8 +102,20 @@ export const panelLabels = {
   reference: "Reference",
   campaign: "Campaign",
   ofCampaign: (name: string, row: number) => `${name}, row ${row.toLocaleString()}`,
+  again: "Send again",
+  againTitle: "Send this message again?",
+  againAbout: "It may have arrived: its outcome is unknown. The recipient could get it twice.",
+  next: "Next message",
+  previous: "Previous message",
   cancel: "Cancel message",
   someone: "unknown",
+}
+
+export const fileLabels = {
+  open: "Open",
+  download: "Download",
+  downloadNamed: (name: string) => `Download ${name}`,
+  gone: "The file was deleted.",
 }
 
 export const whyLabels = {
@@ -210,6 +222,7 @@ export const newMessageLabels = {
       : `${count.toLocaleString()} recipients. Each gets a separate message.`,
   suggested: "Last recipients and contacts:",
   suggestedAlso: "Add:",
+  suggestions: "Suggested recipients",
   from: "From",
   chooseFrom: "Choose a number",
   text: "Text",

@@ -77,6 +77,3 @@ export const zonedTime = (local: string, now: number): { at: string; offset: str
   const words = (isThisYear ? thisYear : otherYear).format(at)
   return { at: `${words}, ${clock.format(at)}`, offset: offset === "Z" ? "UTC" : offset }
 }
-
-/** The zones that this browser knows; the service takes more. */
-export const timeZones: ReadonlyArray<string> = ["UTC", ...Intl.supportedValuesOf("timeZone")]

@@ -29,6 +29,7 @@ import { KeysHelp, Palette } from "./Palette.tsx"
 import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
 import { ServiceClock, span } from "./Time.tsx"
+import { Toasts } from "./Toast.tsx"
 import { buttonNames, liveLabels, shellLabels as labels, zoneLabels } from "./words.ts"
 import { changeZone, useOtherZone } from "./zone.ts"
 
@@ -107,6 +108,7 @@ const Surroundings = ({
         {workspace?.account_disabled === true && <DisabledBar isOperator={isOperator} />}
         <Outlet />
       </div>
+      <Toasts />
       {over === "palette" && (
         <Palette commands={commands} guess={guess} isOperator={isOperator} close={close} />
       )}

@@ -8,7 +8,7 @@ import type {
   TextareaHTMLAttributes,
 } from "react"
 import { Refused } from "../api/call.ts"
-import { Button, Failure } from "./parts.tsx"
+import { Button, Failure, Kbd } from "./parts.tsx"
 import { dialogLabels as labels, zoneLabels } from "./words.ts"
 import { toFieldTime, useZone } from "./zone.ts"
 
@@ -259,8 +259,14 @@ const FormEnd = ({ action, call: { error, isPending }, close, fields }: FormEndP
     )}
     <div className="flex flex-wrap justify-end gap-2">
       {close && <Button onClick={close}>{labels.cancel}</Button>}
-      <Button type="submit" variant="primary" busy={isPending}>
+      <Button
+        type="submit"
+        variant="primary"
+        busy={isPending}
+        aria-keyshortcuts="Control+Enter Meta+Enter"
+      >
         {action}
+        {fields.flat().some((field) => "rows" in field) && <Kbd on="accent">Ctrl ↵</Kbd>}
       </Button>
     </div>
   </>
@@ -288,6 +294,12 @@ export const Form = ({
   <form
     {...attributes}
     className={className}
+    // In a text of several lines Enter alone begins the next one.
+    onKeyDown={(event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      event.currentTarget.requestSubmit()
+    }}
     onSubmit={(event) => {
       event.preventDefault()
       if (!call.isPending) submit(new FormData(event.currentTarget), event.currentTarget)

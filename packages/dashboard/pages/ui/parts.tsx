@@ -198,10 +198,22 @@ export const Fact = ({ children, name }: { name: string; children: ReactNode }) 
   </div>
 )
 
-export const Kbd = ({ children }: { children: ReactNode }) => (
+const kbdTones = {
+  surface: "border-line bg-surface text-faint",
+  accent: "border-on-accent/40 text-on-accent",
+}
+
+/** A key, where it acts; a finger has none. */
+export const Kbd = ({
+  children,
+  on = "surface",
+}: {
+  children: ReactNode
+  on?: keyof typeof kbdTones
+}) => (
   <kbd
     aria-hidden="true"
-    className="rounded border border-line bg-surface px-1 font-mono text-2xs text-faint"
+    className={`rounded border px-1 font-mono text-2xs max-md:hidden ${kbdTones[on]}`}
   >
     {children}
   </kbd>

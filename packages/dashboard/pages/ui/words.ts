@@ -118,6 +118,8 @@ export const filterLabels = {
   modes: { live: "Live messages", test: "Test messages" },
 }
 
+export const toastLabels = { undo: "Undo", dismiss: "Dismiss" }
+
 export const secretLabels = {
   once: "Copy it now. It is not shown again.",
 }
