@@ -6,7 +6,7 @@ type Types = Readonly<Record<string, string>>
 
 export type SqlTypes = Readonly<Record<string, { readonly params: Types; readonly columns: Types }>>
 
-/** `:name` as psql has it, which is no cast and no slice of an array. */
+/** `:name` as psql has it, which is neither a cast nor a slice of an array. */
 const placeholder = /(?<![:\w[\]]):([a-zA-Z]\w*)/g
 
 const typeNames: Readonly<Record<number, string>> = {

@@ -75,7 +75,7 @@ const makeTransport = (gateway: string): Transport => ({
           await fetch(place, { method: "PUT", body, duplex: "half", signal } as RequestInit),
         )
       },
-      // No answer came, or the media broke off: the gateway may have received everything.
+      // No answer came, or the media was interrupted: the gateway may have received everything.
       catch: () => "no answer" as const,
     }).pipe(Effect.orElseSucceed((): SendOutcome => ({ _tag: "Unknown" })))
   }),

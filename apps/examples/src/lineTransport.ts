@@ -149,7 +149,7 @@ const sendOver = (line: Line, message: OutgoingMessage) =>
     )
   }).pipe(
     Effect.orElseSucceed(() => soon),
-    // Leaves nothing behind when it is interrupted, or the file breaks off.
+    // Leaves nothing behind when it is interrupted, or the file is interrupted.
     Effect.ensuring(
       Effect.sync(() => {
         line.waiting.delete(message.transportId)

@@ -120,7 +120,7 @@ export interface Written {
   readonly copyAfter: number | null | undefined
   /** Index of the person, also of the one to whom the owner writes. */
   readonly person: number
-  /** Under which of its addresses the platform tells of the person. */
+  /** Under which of its addresses the platform names the person. */
   readonly by: "phone" | "lid" | "both"
   readonly group: string | null
   readonly isEcho: boolean
@@ -445,7 +445,7 @@ export interface FinalReceived {
   readonly sequence: number
   readonly text: string
   readonly isEcho: boolean
-  /** Those in the outbox whose body tells of it. */
+  /** Those in the outbox whose body reports it. */
   readonly events: ReadonlyArray<{ readonly eventId: string; readonly type: string }>
 }
 

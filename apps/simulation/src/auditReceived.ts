@@ -8,7 +8,7 @@ import type { FinalState } from "./History.ts"
 
 export const noneReceived: FinalState["received"] = { messages: [], chats: [] }
 
-/** The id of the received message that an event tells of; undefined for another event. */
+/** The id of the received message that an event reports; undefined for another event. */
 const receivedId = (body: string): number | undefined =>
   (JSON.parse(body) as { readonly data: { readonly received_message?: { readonly id: number } } })
     .data.received_message?.id

@@ -119,7 +119,7 @@ export const runInProcesses = async (
   )
   const reports = await Promise.all(parts)
   const whole = reports.filter((report) => report !== null)
-  // A part that broke off may have missed its faults.
+  // A part that was interrupted may have missed its faults.
   if (whole.length < reports.length) throw new Error("a process ended before its seeds")
   return mergeReports(whole)
 }

@@ -234,7 +234,7 @@ const setUp = (
     return { tenant, first }
   })
 
-/** The workspace that hears what people write, with an endpoint for its events. */
+/** The workspace that receives what people write, with an endpoint for its events. */
 const setUpReceiving = (board: Switchboard | null) =>
   Effect.gen(function* () {
     const platforms = Array.from({ length: receivingNumbers }, () => "whatsapp" as const)
@@ -296,7 +296,7 @@ class Simulation {
   readonly #reminders: Array<MadeReminder> = []
   readonly #campaigns: Stage["campaigns"] = new Map()
   readonly #withCampaigns: ReturnType<typeof drawCampaigns>
-  /** The workspace that hears what people write, and what the platform keeps for its numbers. */
+  /** The workspace that receives what people write, and what the platform keeps for its numbers. */
   #hearing: Tenant | null = null
   readonly #mailboxes: Stage["mailboxes"]
   readonly #keys: Stage["keys"] = new Map()

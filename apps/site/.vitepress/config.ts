@@ -19,7 +19,7 @@ export default defineConfig({
   outDir: "dist",
   base: process.env["SITE_BASE"] ?? "/",
   lang: "en",
-  // Links to the page of the interface, which is no page of the generator's.
+  // Links to the page of the interface, which the generator does not make's.
   ignoreDeadLinks: [/\/http\/(?:index)?$/],
   markdown: {
     anchor: { slugify: toSlug },

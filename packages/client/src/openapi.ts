@@ -6274,7 +6274,7 @@ export interface Campaign {
     readonly default_country_code: string | null;
     /** @enum {string} */
     readonly duplicates: "keep" | "drop";
-    /** @description How many rows have each status, exact at the moment of the answer. */
+    /** @description How many rows have each status, exact when the answer is made. */
     readonly rows: components["schemas"]["CampaignRowCounts"];
     /** @description Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes rows, or none is left. */
     readonly waits_for: readonly {
@@ -6405,7 +6405,7 @@ export interface CampaignRow {
     /** @description As the row named it; null once its message was erased. */
     readonly to: components["schemas"]["ReminderRecipient"] | null;
     /**
-     * @description What became of it: its own status, or its message's.
+     * @description What happened to it: its own status, or its message's.
      * @enum {string}
      */
     readonly status: "pending" | "refused" | "skipped" | "queued" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
@@ -6654,7 +6654,7 @@ export interface Chat {
     /** @description Messages of others that are not marked as read. */
     readonly unread: number;
     readonly read_up_to: number | null;
-    /** @description The chat that goes on in its place: both were with the same person. */
+    /** @description The chat that continues in its place: both were with the same person. */
     readonly merged_into: number | null;
 }
 /** @description One of the two is null. */
@@ -7836,7 +7836,7 @@ export interface ReceivedMessage {
     readonly kind: "text" | "image" | "video" | "audio" | "voice" | "document" | "sticker" | "location" | "contact" | "poll" | "unsupported" | "unreadable";
     /** @description Text or caption; may be empty. */
     readonly text: string;
-    /** @description What the kind has beside its text. */
+    /** @description What the kind has in addition to its text. */
     readonly content: {
         readonly latitude: number;
         readonly longitude: number;
@@ -7879,7 +7879,7 @@ export interface ReceivedMessage {
          */
         readonly truncated?: true;
     } | null;
-    /** @description The file, as the message tells of it until it is `ready`. */
+    /** @description The file, as the message reports it until it is `ready`. */
     readonly media: {
         /**
          * @description `ready`: kept here. `remote`: fetched, or fetched once `url` is called. `full`: there was no room. `gone`: the platform has it no more. `refused`: it is not what the message says.

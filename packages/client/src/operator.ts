@@ -38,7 +38,7 @@ const makeSimulator = (at: Endpoints) => ({
   setAway: at.put("/admin/v1/simulator/numbers/{number_id}/away"),
   /** The platform skips messages of the number. */
   skip: at.order("/admin/v1/simulator/numbers/{number_id}/gap"),
-  /** How far the phone was told that each chat is read. */
+  /** How far each chat is marked as read on the phone. */
   readMarks: at.get("/admin/v1/simulator/numbers/{number_id}/read-marks"),
   /** Logs the phone out. */
   logOut: at.order("/admin/v1/simulator/numbers/{number_id}/logout"),
@@ -138,7 +138,7 @@ const makeReminders = (at: Endpoints) => ({
   delete: at.remove("/admin/v1/workspaces/{id}/reminders/{reminder_id}"),
   /** The next runs of a schedule, with what clock changes do to them. */
   preview: at.post("/admin/v1/workspaces/{id}/reminders/preview"),
-  /** Runs a reminder now. Its schedule goes on as before. */
+  /** Runs a reminder now. Its schedule continues as before. */
   run: at.createPlain("/admin/v1/workspaces/{id}/reminders/{reminder_id}/run"),
   /** Every run of a reminder, newest first: what it sent, or why it sent nothing. */
   runs: at.list("/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs"),

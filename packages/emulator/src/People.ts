@@ -205,7 +205,7 @@ const makePlatform = Effect.gen(function* makePlatform() {
   const numbers = yield* Numbers
   const wakeUp = yield* WakeUp
   const newReceived = yield* makeNewReceived
-  /** What came while a number was away, in order. This process alone knows it. */
+  /** What came while a number was away, in order. Only this process knows it. */
   const waitingByNumber = new Map<NumberId, Array<Incoming>>()
   let latest = 0
 
@@ -323,7 +323,7 @@ const makeWrite = Effect.fnUntraced(function* makeWrite({ pass }: Platform) {
     if (outcome === null || outcome.id === null) return null
     const scope = { workspaceId, mode, restriction: null }
     const message = yield* chats.getReceived(scope, outcome.id)
-    // A repeat of an erased one is no message.
+    // A repeat of an erased one is not a message.
     return message ?? (yield* refuse("received_message_not_found"))
   })
 

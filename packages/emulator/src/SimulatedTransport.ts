@@ -1,7 +1,7 @@
 /**
  * Simulated phones behind the WhatsApp and Telegram ports. Every number of the service is a phone that
  * follows the emulator controls, which can show what left it (contract: Emulator controls). Both platforms
- * behave alike. There is no connection to lose with the process: phones, their behaviour and their sends are
+ * behave alike. No connection is lost with the process: phones, their behaviour and their sends are
  * in the store, and a number's stored status tells whether it is connected.
  *
  * An attempt takes its behaviour at its start. Then, in this order: a phone that hangs never answers; the
@@ -516,5 +516,5 @@ const make = Effect.gen(function* make() {
   return Context.make(TelegramLogin, port).pipe(Context.add(SimulatedApps, { scan }))
 })
 
-/** Logins of simulated Telegram accounts; without it there is no application for them. */
+/** Logins of simulated Telegram accounts; without it they have no application. */
 export const layerLogin: Layer.Layer<never, never, Store | WakeUp | Ids> = Layer.effectContext(make)

@@ -142,7 +142,7 @@ export const readForm = <E = never>(
 // Parts as they arrive, over Effect's parser of the bytes. A part's name decides whether it is a
 // file, whatever its content type (contract: Media). A form with an unnamed part is malformed.
 // Effect's own `Multipart` uses the same parser, but recognizes files by content type and file name
-// alone, and takes a file for complete when the body breaks off inside it. So parts are read here.
+// alone, and takes a file for complete when the body is interrupted inside it. So parts are read here.
 
 interface FieldPart {
   readonly _tag: "Field"
@@ -223,7 +223,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
         chunks = []
         return Effect.succeed(ready)
       }
-      // A part looks complete when the body breaks off inside it.
+      // A part looks complete when the body is interrupted inside it.
       if (state.problem !== undefined) return Effect.fail(state.problem)
       return whole ? Cause.done() : Effect.flatMap(more, () => next)
     })

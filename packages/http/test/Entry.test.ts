@@ -83,7 +83,7 @@ describe("the types of an entry reject", () => {
     })
     // @ts-expect-error -- `schedule.timezone` is missing
     const within = json<Command>()(Shallow, example)
-    // @ts-expect-error -- `name` is no number
+    // @ts-expect-error -- `name` is not a number
     const other = json<Omit<Command, "name"> & { readonly name: number }>()(Body, example)
     // @ts-expect-error -- `cursor` is missing
     const listed = query<ListPage>()(Schema.Struct({ limit: PageInput.fields.limit }))

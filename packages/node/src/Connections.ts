@@ -408,7 +408,7 @@ class IdleConnections {
     return latest
   }
 
-  /** False when there is no room for it, or it is already closed. */
+  /** False when it has no room, or it is already closed. */
   keep(origin: string, connection: Connection): boolean {
     if (connection.socket.destroyed || !this.#permits.tryAcquire()) return false
     if (!this.#permits.tryAcquireShare(connection.lastFor)) {
@@ -535,7 +535,7 @@ type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void
 
 /**
  * One call on a connection, which stays open afterwards if possible. It is one object, because thousands run
- * per second. The result is the status, even when the body breaks off, is too long or does not end in time.
+ * per second. The result is the status, even when the body is interrupted, is too long or does not end in time.
  * The caller decides about `ifGone`: the connection broke before the call, and nothing was sent.
  */
 class CallOnPooledConnection implements Dispatcher.DispatchHandler {

@@ -86,7 +86,7 @@ interface Hop<Response> {
   readonly close: Effect.Effect<void>
 }
 
-/** The first response that is no redirect, and its URL. Every hop must pass the rule. */
+/** The first response that is not a redirect, and its URL. Every hop must pass the rule. */
 const follow = <Response>(
   get: (url: OutboundUrl) => Effect.Effect<Hop<Response>, EgressError, Scope.Scope>,
   rule: OutboundRule,

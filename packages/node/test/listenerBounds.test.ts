@@ -167,7 +167,7 @@ describe("the listener", () => {
         while (ends.length === 0) {
           yield* TestClock.adjust("5 seconds")
           checks++
-          // A client that does not read detects the end when it writes; this is no request.
+          // A client that does not read detects the end when it writes; this is not a request.
           socket.write("\r\n")
           yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
         }

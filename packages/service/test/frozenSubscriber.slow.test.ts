@@ -90,7 +90,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           await eventually(() => assert.deepStrictEqual(heard, ["b", "c", "d", "e"]))
           await eventually(async () => assert.isAbove(await position(), received))
 
-          // It goes on with what the other one leaves.
+          // It continues with what the other one leaves.
           await second.stop()
           await send("f")
           await eventually(() =>

@@ -122,7 +122,7 @@ const libraries: Readonly<Record<string, (database: Database) => Library>> = {
   Kysely: ({ url }) => {
     const pool = new Pool({ connectionString: url })
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-    // @ts-expect-error The database is no transaction.
+    // @ts-expect-error The database is not a transaction.
     assert.isFunction(joinableOfKysely(db).query)
     return {
       transact: (work) =>

@@ -288,7 +288,7 @@ it("files are uploaded from bytes, blobs and streams, read back, sent and remove
   const broken = await failure(
     api.media.upload({
       fileName: "x",
-      // oxlint-disable-next-line require-yield -- it breaks off before it gives anything
+      // oxlint-disable-next-line require-yield -- it is interrupted before it gives anything
       content: (async function* (): AsyncGenerator<Uint8Array> {
         throw new Error("the source broke off")
       })(),

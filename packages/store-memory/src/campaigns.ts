@@ -144,7 +144,7 @@ const newEntry = (row: NewCampaignRow): RowEntry => ({
   lastStatus: null,
 })
 
-/** The rows of an upload that broke off, or of none. */
+/** The rows of an interrupted upload, or of none. */
 const dropUpload = (entry: CampaignEntry): void => {
   entry.upload = null
   entry.rows.length = entry.count

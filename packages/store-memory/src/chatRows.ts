@@ -50,6 +50,6 @@ export const chatIn = (tables: Tables, scope: CallerScope, id: ChatId): ChatRow 
   return row !== undefined && isReadableChat(row) && isIn(scope, row.lane, row.mode) ? row : null
 }
 
-/** The chat that goes on. */
+/** The chat that continues. */
 export const current = (tables: Tables, row: ChatRow): ChatRow =>
   row.chat.mergedInto === null ? row : (tables.chats.get(row.chat.mergedInto) ?? row)

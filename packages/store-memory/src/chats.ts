@@ -122,7 +122,7 @@ const mergeMarks = (tables: Tables, from: ChatRow, into: ChatRow): void => {
   setMarkDue(tables, from, null)
 }
 
-/** The chat goes on in the other one. */
+/** The chat continues in the other one. */
 const mergeChat = (tables: Tables, from: ChatRow, into: ChatRow): void => {
   const owner = into.lane.workspace
   const [a, b] = [into.chat, from.chat]
@@ -159,7 +159,7 @@ const mergeReactions = (lane: Lane, from: PersonRow, into: PersonRow): void => {
   }
 }
 
-/** Both are one person: of its chats the older one goes on. */
+/** Both are one person: of its chats the older one continues. */
 const mergePerson = (tables: Tables, lane: Lane, from: PersonRow, into: PersonRow): void => {
   const owner = lane.workspace
   into.known = mergedPerson(from.known, into.known)

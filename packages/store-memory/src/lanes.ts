@@ -482,7 +482,7 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
   if (row.campaign?.campaign.isHolding === true) holdMessages(tables, [row], now)
 }
 
-/** The message of the same turn that follows, if the turn goes on. */
+/** The message of the same turn that follows, if the turn continues. */
 const nextOfTurn = (lane: Lane, row: MessageRow, now: number): MessageRow | undefined => {
   const { control, inFlight, diskFailuresInARow } = lane
   if (inFlight === null) return undefined

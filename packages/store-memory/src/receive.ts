@@ -1,4 +1,4 @@
-/** What transports tell of a number's chats, stored in memory; see `ChatStore.receive`. */
+/** What transports report of a number's chats, stored in memory; see `ChatStore.receive`. */
 import {
   changedEvent,
   changedMessage,

@@ -114,7 +114,7 @@ export interface CampaignEntry {
   /** Its value at creation. */
   readonly original: Campaign
   readonly owner: WorkspaceRow
-  /** Those above `count` are of an upload that is under way or broke off. */
+  /** Those above `count` are of an upload that is under way or was interrupted. */
   rows: Array<RowEntry>
   count: number
   upload: { readonly name: string; readonly until: number } | null
@@ -161,7 +161,7 @@ export interface ChatRow {
   removed: boolean
   /** How far the remote knows it as read, and since when. */
   marked: { readonly upTo: ReceivedMessageId | null; readonly at: number | null }
-  /** When the remote is to hear of the mark; null once it has. */
+  /** When the remote is to learn of the mark; null once it has. */
   markDue: number | null
 }
 
@@ -466,7 +466,7 @@ interface DeliveryInFlight {
 export interface LoggedAttempt {
   attempt: DeliveryAttempt<FrozenEvent["type"]>
   readonly responseBody: string | null
-  /** Without its body once what it tells of is erased. */
+  /** Without its body once what it reports is erased. */
   readonly event: Omit<FrozenEvent, "body"> & { readonly body: string | null }
 }
 

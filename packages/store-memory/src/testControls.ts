@@ -36,7 +36,7 @@ interface StagedSend {
   readonly ids: ReadonlyArray<MessageId>
 }
 
-/** A cancel that does; of a message of the same transaction there is no lane to hold. */
+/** A cancel that does; of a message of the same transaction no lane exists to hold. */
 interface StagedCancel {
   readonly change: MessageChange
   readonly lane: Lane | null

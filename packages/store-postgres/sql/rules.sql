@@ -117,8 +117,8 @@ return case
   else nullif(coalesce(end_phone, from_phone), '')
 end;
 
--- A message as the store reads it, in every statement that returns messages. Its number comes with it: of
--- the message alone, the look-up of the phone would make the planner carry whole rows.
+-- A message as the store reads it, in every statement that returns messages. Its number comes with it: if
+-- it were only the message, the look-up of the phone would make the planner carry whole rows.
 --
 -- Never null: id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at, transport_id, state
 create function shown_message(m messages, p_number bigint)

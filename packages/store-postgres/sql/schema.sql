@@ -548,7 +548,7 @@ create index messages_sent on messages (number_id, (greatest(sent_at, due_at)))
 create index messages_unsent on messages (number_id, due_at)
   where mode = 'live' and not refused and sent_at is null
     and state not in ('waiting', 'cancelled', 'expired');
--- Serves the ticks that came early; holds them alone.
+-- Serves the ticks that came early, and holds only them.
 create index messages_early_ticks on messages (id) where early_tick is not null;
 -- Serves the list of a workspace, newest first, and erasure, from the oldest on.
 create index messages_by_workspace on messages (workspace_id, mode, id desc);
@@ -601,7 +601,7 @@ alter table messages
 create table message_attempts (
   message_id bigint not null,
   id bigint generated always as identity,
-  -- When it was settled, or found to have broken off.
+  -- When it was settled, or found to be interrupted.
   attempted_at timestamptz not null,
   -- postponed, not_connected, no_room, no_file or interrupted.
   unfinished text not null,
@@ -697,11 +697,11 @@ create table chats (
   -- How far the remote knows it as read, and since when.
   marked_up_to bigint,
   marked_at timestamptz,
-  -- When the remote is to hear of read_up_to; null once it has.
+  -- When the remote is to learn of read_up_to; null once it has.
   mark_due timestamptz,
   -- How many received messages it holds.
   messages bigint not null,
-  -- The chat that goes on in its place.
+  -- The chat that continues in its place.
   merged_into bigint,
   removed_at timestamptz
 ) with (fillfactor = 50);
@@ -718,7 +718,7 @@ create index chats_by_group on chats (number_id, group_id)
   where group_id is not null and removed_at is null;
 -- Serves read marks on their way to the remote; other chats cost it nothing.
 create index chats_mark_due on chats (mark_due) where mark_due is not null;
--- Serves merging and erasure: which chats went on in this one.
+-- Serves merging and erasure: which chats continued in this one.
 create index chats_merged on chats (merged_into) where merged_into is not null;
 -- Serves the erasure of removed chats; empty between its rounds.
 create index chats_removed on chats (workspace_id) where removed_at is not null;
@@ -825,7 +825,7 @@ create table copy_waits (
   remote_id text not null,
   group_id text,
   group_name text,
-  -- What was told of its author.
+  -- What is known of its author.
   has_person boolean not null,
   phone text,
   lid text,
@@ -1039,7 +1039,7 @@ create index webhook_attempts_failed on webhook_attempts (endpoint_id, id desc)
 -- Serves the redelivery of pings, which are in no outbox; other attempts cost it nothing.
 create index webhook_attempts_of_pings on webhook_attempts (event_id collate "C")
   where type = 'ping';
--- Serves the timeline of a message: who was told of its event, newest first. A ping has no event here.
+-- Serves the timeline of a message: who received its event, newest first. A ping has no event here.
 create index webhook_attempts_by_event on webhook_attempts (outbox_id, id)
   where outbox_id is not null;
 -- Serves the log of a workspace's callbacks, newest first.
@@ -1073,7 +1073,7 @@ create table reminders (
   revision bigint not null default 1,
   -- What it was made with, once that has changed.
   original jsonb,
-  -- The number of the previous run: one without a number goes on behind it.
+  -- The number of the previous run: one without a number continues behind it.
   previous_number_id bigint,
   -- The due time of a run that is held.
   held_run_at timestamptz
@@ -1156,14 +1156,14 @@ create table campaigns (
   original jsonb,
   -- Its rows are those up to this one; rows above belong to an upload.
   last_row integer not null default 0,
-  -- How many of them have each state of their own. The messages tell of those that were taken on.
+  -- How many of them have each state of their own. The messages report those that were taken on.
   pending integer not null default 0,
   refused integer not null default 0,
   skipped integer not null default 0,
   expired integer not null default 0,
   -- It was stopped or removed, and messages of it may wait.
   orphaned boolean not null default false,
-  -- The upload that is under way or broke off, and until when it may go on.
+  -- The upload that is under way or was interrupted, and until when it may go on.
   upload text,
   upload_until timestamptz
 ) with (fillfactor = 50);
@@ -1185,7 +1185,7 @@ create index campaigns_removed on campaigns (id) where removed_at is not null an
 -- Serves the erasure of ended ones by retention.
 create index campaigns_ended on campaigns (workspace_id, ended_at)
   where ended_at is not null and removed_at is null;
--- Serves the end of uploads that broke off.
+-- Serves the end of interrupted uploads.
 create index campaigns_uploading on campaigns (upload_until) where upload is not null;
 
 -- Recipients of campaigns, each with its values, until a message was made of it. What a take changes comes last: it

@@ -65,7 +65,7 @@ const serviceSecrets = (database: DatabaseService): ServiceSecrets => ({
 
 const ownIdentity = statement("service.identity")
 
-/** A store of one process alone has no transactions of callers. */
+/** A store of a single process has no transactions of callers. */
 export const transactionsOn = (database: DatabaseService) =>
   database.joinable
     ? Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Batches: what goes together, what goes at once, and who hears of a failure. */
+/** Batches: what goes together, what goes at once, and who learns of a failure. */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { interruptEverywhere } from "@messaging-service/testkit"

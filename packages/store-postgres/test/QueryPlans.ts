@@ -33,7 +33,7 @@ export const rowsRead = (plan: Node): number =>
       return sum + each * (node["Actual Loops"] ?? 0)
     }, 0)
 
-/** Of the tables that grow without end; of a plan that was executed those alone that it came to. */
+/** Of the tables that grow without end; of an executed plan only those that it reached. */
 export const getIndexes = (plan: Node): ReadonlyArray<string> =>
   [
     ...new Set(

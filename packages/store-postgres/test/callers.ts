@@ -119,7 +119,7 @@ export const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E,
 
 export const phone = "+15550100001"
 
-/** Why the core refuses; undefined for a failure that is no refusal. */
+/** Why the core refuses; undefined for a failure that is not a refusal. */
 export const getRefusal = <A, E extends { readonly _tag: string }, R>(
   request: Effect.Effect<A, E, R>,
 ) =>

@@ -289,7 +289,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             yield* execute(client, "rollback")
             assert.strictEqual(yield* limit, own)
           }
-          // The server ends it, and a program that does not listen to its client goes on.
+          // The server ends it, and a program that does not listen to its client continues.
           const idle = yield* aClient(database)
           idle.removeAllListeners("error")
           const ended = new Promise((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * What goes on while a caller's transaction that has sent stays open: all but acceptances from the same
+ * What continues while a caller's transaction that has sent stays open: all but acceptances from the same
  * number, and from the same limited plan, whose room is decided by it.
  */
 import { assert, layer } from "@effect/vitest"

@@ -1,4 +1,4 @@
-/** A database that goes away and comes back: every call ends in bounded time, and the process goes on. */
+/** A database that goes away and comes back: every call ends in bounded time, and the process continues. */
 import { assert, layer } from "@effect/vitest"
 import { StoreUnavailable, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"

@@ -61,7 +61,7 @@ it.live(
   startsMillis,
 )
 
-/** Whether another process can lock it meanwhile: a lock of this very process could be told by memory alone. */
+/** Whether another process can lock it meanwhile: only memory could show a lock of this very process. */
 const lockedElsewhere = (directory: string) =>
   Effect.promise(
     () =>

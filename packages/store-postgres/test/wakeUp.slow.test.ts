@@ -18,7 +18,7 @@ const aGuest = (database: TestDatabase) =>
 
 const patience = "10 seconds"
 
-/** Wakes until the latch hears of it: a process needs a moment until it listens. */
+/** Wakes until the latch learns of it: a process needs a moment until it listens. */
 const wakesEventually = Effect.fnUntraced(function* (
   from: typeof WakeUp.Service,
   to: typeof WakeUp.Service,

@@ -117,7 +117,7 @@ export interface Content {
 }
 
 /**
- * What people write in their own apps, and what becomes of it there. `by` may be an account of a client: it
+ * What people write in their own apps, and what happens to it there. `by` may be an account of a client: it
  * then writes elsewhere. Every change reaches the clients of all who see it, unless it is `lost`: those ask
  * for it later. `short` sends a text without its people's data.
  */

@@ -23,8 +23,8 @@ export interface Delivery {
 }
 
 /**
- * How clients that are there hear of a change: by an update; by the short form of a text, which names its
- * people by their ids alone; or not at all, until they ask.
+ * How clients that are there learn of a change: by an update; by the short form of a text, which names its
+ * people only by their ids; or not at all, until they ask.
  */
 export type Arrival = "full" | "short" | "lost"
 
@@ -310,7 +310,7 @@ export const removeMessages = (
   }
 }
 
-/** A person reacts, or takes it back. No box has it: clients that are away see it at the message alone. */
+/** A person reacts, or takes it back. No box has it: clients that are away see it only at the message. */
 export const react = (
   { push, state }: Delivery,
   by: Person,
@@ -370,7 +370,7 @@ const announceChannelRead = (
   }
 }
 
-/** A person has read a chat up to that id, or all of it. Those who wrote there hear of it. */
+/** A person has read a chat up to that id, or all of it. Those who wrote there learn of it. */
 export const markRead = (
   delivery: Delivery,
   reader: Person,

@@ -229,7 +229,7 @@ export const makeSentMessages = (
   }
 }
 
-/** The longest delay before the library hears of own messages, in real milliseconds. */
+/** The longest delay before the library learns of own messages, in real milliseconds. */
 const ownMillis = 1000
 
 /** Merges consecutive own messages into one step, which costs the library as much as any other. */
@@ -254,7 +254,7 @@ export const makeOwnChanges = (
         date,
         seq: 0,
       },
-      // It tells of nothing, so there is no message that the library must keep to itself.
+      // It reports nothing, so the library has no message to keep to itself.
       false,
     )
   }
@@ -312,7 +312,7 @@ const report = (
   })
 }
 
-/** Asks for the box's state. Returns why the session is over; null if it holds or there is no answer. */
+/** Asks for the box's state. Returns why the session is over; null if it holds or no answer comes. */
 const checkSession = (client: TelegramClient, heard: () => void) =>
   // This answer names no people, which would be written to the vault each time.
   requested((abortSignal) => client.call({ _: "updates.getState" }, { abortSignal })).pipe(

@@ -389,7 +389,7 @@ interface ClientOptions {
   readonly mayWrite?: () => boolean
   /** The library failed, and its connections are closed. */
   readonly failed?: () => void
-  /** What Telegram tells of messages. Null: nothing hears of it. */
+  /** What Telegram reports of messages. Null: nothing learns of it. */
   readonly inbox?: Inbox | null
 }
 
@@ -536,7 +536,7 @@ const openClient = (
     initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
     // Connecting may outlive the client.
     reconnectionStrategy: () => (way.isClosed() ? false : pauses.next()),
-    // The inbox hears of it, and has no use for a channel's latest messages.
+    // The inbox learns of it, and has no use for a channel's latest messages.
     updates: { catchUp: true, onChannelTooLong: () => undefined },
     writerMap,
     network: {

@@ -1,6 +1,6 @@
 /**
  * What people wrote, changed and did that is not stored yet. The library counts it as received in memory before
- * it tells of it, and stores that count (the state of the box) at the end of each turn. So updates are collected
+ * it reports it, and stores that count (the state of the box) at the end of each turn. So updates are collected
  * at once, and go into the commit of the state: Telegram tells again what came after the stored state.
  */
 import type { Incoming, IncomingChange, IncomingGap } from "@messaging-service/core"
@@ -107,7 +107,7 @@ interface Collecting {
 
 type ReactionState = Pick<tl.RawUpdateMessageReactions, "peer" | "msgId" | "reactions">
 
-/** What becomes of messages. */
+/** What happens to messages. */
 const collectChanges = ({ now, selfId }: Collecting, collect: (change: IncomingChange) => void) => {
   /** Who had reacted to a message. */
   const reactors = makeLatest<ReadonlySet<number>>(maxChanges)

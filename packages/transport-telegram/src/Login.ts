@@ -520,7 +520,7 @@ interface LoginServices {
   readonly visible: ((numberId: NumberId, url: string) => Effect.Effect<void>) | undefined
 }
 
-/** The login to show: one that goes on, or how one has ended. */
+/** The login to show: one in progress, or how one has ended. */
 const toView = ({ credentials: stored }: Stored, now: number) => {
   if (stored === null) return null
   if (stored.kind === "login") {

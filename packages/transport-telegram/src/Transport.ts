@@ -81,7 +81,7 @@ type Peer = Extract<Resolved, { readonly peer: unknown }>
 const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
   messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
-/** Why there is no session now. */
+/** Why the number has no session now. */
 type NoAccount = typeof soon | typeof moved | typeof notConnected
 
 /** Runs `use` over the number's session, or says why there is none. */

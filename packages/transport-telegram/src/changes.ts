@@ -1,4 +1,4 @@
-/** What becomes of messages, in the core's form: edits, deletions and reactions. Pure. */
+/** What happens to messages, in the core's form: edits, deletions and reactions. Pure. */
 import type { IncomingChange, ChatContext } from "@messaging-service/core"
 import type { tl } from "@mtcute/node"
 import { toggleChannelIdMark } from "@mtcute/node/utils.js"
@@ -124,7 +124,7 @@ const findReacted = (
 export type ReactionChange = readonly [userId: number, change: IncomingChange]
 
 /**
- * What the state of a message's reactions says of each person. Telegram tells no end of a reaction: in a chat
+ * What the state of a message's reactions says of each person. Telegram does not report the end of a reaction: in a chat
  * of two, and for the account itself, it is missing; in a group it may be that of one of those before.
  */
 export const toReactions = (

@@ -292,7 +292,7 @@ export const keysInMemory = (started: ReadonlyArray<KeyChange>): KeysInMemory =>
   }
 }
 
-// Credentials: an account, or a login that goes on. Codes and passwords are in neither.
+// Credentials: an account, or a login in progress. Codes and passwords are in neither.
 
 export interface AccountCredentials {
   readonly kind: "account"
@@ -303,7 +303,7 @@ export interface AccountCredentials {
   readonly login: TelegramLoginView | null
 }
 
-/** A login that goes on or has failed. */
+/** A login in progress, or one that failed. */
 export interface LoginCredentials {
   readonly kind: "login"
   readonly id: string

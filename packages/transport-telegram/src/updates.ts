@@ -59,7 +59,7 @@ const boundWaitingUpdates = (updates: UpdatesManager, tooLong: Set<number>): voi
   }
 }
 
-/** The library reads where a channel was left only while it starts: otherwise it hears of no gap before that. */
+/** The library reads where a channel was left only while it starts: otherwise it learns of no gap before that. */
 const readStoredChannels = (updates: UpdatesManager): void => {
   updates.onCatchingUp(() => undefined)
   Object.defineProperty(updates, "catchingUp", {

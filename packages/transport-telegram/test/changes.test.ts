@@ -1,4 +1,4 @@
-/** What becomes of messages on people's phones, and what Telegram skips: stored with the state of the box. */
+/** What happens to messages on people's phones, and what Telegram skips: stored with the state of the box. */
 import { assert, layer } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
@@ -392,7 +392,7 @@ layer(Layer.merge(layerStores, layerServer))("a state that is behind", (it) => {
           if (count % 4 < 2) yield* server.edit(message, `${count}!`)
           if (count % 8 > 5) yield* server.remove(message)
           if (count % 3 === 0) yield* server.react(digits, message, "👍")
-          // This service's own, which are no echoes, read or not.
+          // This service's own, which are not echoes, read or not.
           yield* sendNow(aText(started, toUser("behind_one"), `sent ${count}`))
           if (count === 20) yield* server.read(digits, started.digits)
         }

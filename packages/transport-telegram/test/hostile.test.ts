@@ -171,7 +171,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       assert.deepStrictEqual(yield* send(), accepted)
       assert.deepStrictEqual(copies(), [2, 0])
       yield* TestClock.adjust("1 minute")
-      // A limited look-up is awaited: the former owner is no answer.
+      // A limited look-up is awaited: the former owner is not an answer.
       const limited = { code: 420, error: "FLOOD_WAIT_30" }
       yield* server.nextCall({
         method: "contacts.resolveUsername",

@@ -1,4 +1,4 @@
-/** What becomes of a message of Telegram, and what an inbox collects. */
+/** What happens to a message of Telegram, and what an inbox collects. */
 import { assert, describe, it } from "@effect/vitest"
 import type { IncomingMessage } from "@messaging-service/core"
 import { Long } from "@mtcute/node"

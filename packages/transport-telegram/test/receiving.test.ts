@@ -274,7 +274,7 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
             count % 3 === 0 ? digits : started.digits,
             `${count}`,
           )
-          // This service's own, which are no echoes.
+          // This service's own, which are not echoes.
           const sent = aText(started, toUser("again_two"), `sent ${count}`)
           const media: OutgoingMedia = {
             type: "file",

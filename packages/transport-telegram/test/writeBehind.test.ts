@@ -1,4 +1,4 @@
-/** An account's reads and writes of the vault, and what the library hears of its box. */
+/** An account's reads and writes of the vault, and what the library learns of its box. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Incoming, IncomingMessage, TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"

@@ -237,7 +237,7 @@ interface LinkedNumbers extends LiveNumbers<OpenSession> {
    * ended or the store failed; null when there is none.
    */
   unconfirmed(numberId: NumberId): Effect.Effect<string | null>
-  /** Confirms that the core accepted the link; until then only the linking caller hears of it. */
+  /** Confirms that the core accepted the link; until then only the linking caller learns of it. */
   announce(numberId: NumberId): Effect.Effect<void>
 }
 

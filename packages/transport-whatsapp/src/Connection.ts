@@ -321,7 +321,7 @@ const openSocket = (guarded: RunGuarded, make: () => WASocket): WASocket => {
 
 type Resender = ReturnType<typeof makeResender>
 
-/** Decides when, and with which node, the library hears of an event. */
+/** Decides when, and with which node, the library learns of an event. */
 type Hearing = (node: BinaryNode, hear: (node?: BinaryNode) => Promise<void>) => Promise<void>
 
 interface Listening {

@@ -229,7 +229,7 @@ const asEmpty = (stanza: BinaryNode): BinaryNode => ({
   content: [{ tag: "plaintext", attrs: {}, content: new Uint8Array() }],
 })
 
-/** Commits that a message without content waits for it; whether the library is to hear of it. */
+/** Commits that a message without content waits for it; whether the library is to learn of it. */
 const isAwaited = async (receiving: Receiving, stanza: BinaryNode): Promise<boolean> => {
   const { inbox, own } = receiving
   const unreadable = toUnreadable(stanza, own())

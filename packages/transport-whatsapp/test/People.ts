@@ -44,7 +44,7 @@ export const withSequences = (received: ReadonlyArray<ReceivedMessage>) =>
 export const logins = ({ digits }: LinkedNumber) =>
   Effect.map(WhatsAppServer, (server) => () => server.sessions(digits)[0]?.logins ?? 0)
 
-/** The connection breaks off, and is open again. */
+/** The connection breaks, and is open again. */
 export const reconnected = (number: LinkedNumber) =>
   Effect.gen(function* () {
     const server = yield* WhatsAppServer

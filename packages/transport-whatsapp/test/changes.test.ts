@@ -100,7 +100,7 @@ layer(layerWorld)("a stored message", (it) => {
       const id = yield* first(number, other, { text: "One" })
       const what = { edits: id, text: "Two", arrives: "broken once" } as const
       assert.strictEqual((yield* changed(number, other, what))?.text, "Two")
-      // There is no wait for what never was a message.
+      // What never was a message is not waited for.
       const lost = { reactsTo: id, emoji: "👍", arrives: "broken" } as const
       const lostId = yield* server.write(other, number.digits, lost)
       yield* isSettled(number)

@@ -1,4 +1,4 @@
-/** What becomes of a stanza and its content. */
+/** What happens to a stanza and its content. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Person } from "@messaging-service/core"
 import { proto } from "baileys"

@@ -113,7 +113,7 @@ layer(Layer.provideMerge(layerStores, layerServer))(
         }).pipe(Effect.provide(layerAdapter()))
         assert.isUndefined(format(message.transportId))
 
-        // The next process hears of it, so the connection after that does not.
+        // The next process learns of it, so the connection after that does not.
         yield* Effect.gen(function* () {
           yield* Told
           yield* server.until(() => format(message.transportId) !== undefined)

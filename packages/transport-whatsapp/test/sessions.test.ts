@@ -254,7 +254,7 @@ layer(layerWorld)("a session", (it) => {
       const { over, socket } = session.connection
       yield* Effect.promise(() => socket.end(undefined))
       yield* Deferred.await(over)
-      // An answer is due, and there is no connection to send it over.
+      // An answer is due, without a connection to send it over.
       socket.ws.emit("CB:iq,type:set,pair-device", { tag: "iq", attrs: { id: "1" } })
       yield* until(() => true)
       assert.deepStrictEqual(yield* sendNow(aText(number, to(yield* aPerson))), accepted)

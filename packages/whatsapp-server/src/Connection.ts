@@ -19,7 +19,7 @@ export interface Connection {
   readonly close: () => void
   /** Sends a frame that no key opens. */
   readonly garble: () => void
-  /** Breaks off silently. */
+  /** Drops the connection silently. */
   readonly drop: () => void
 }
 

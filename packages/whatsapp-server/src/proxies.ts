@@ -13,7 +13,7 @@ export interface CountingProxy {
   readonly passed: Array<string>
   /** Attempts with other credentials, or none. */
   readonly refused: () => number
-  /** Breaks off all connections. */
+  /** Cuts all connections. */
   readonly cut: () => void
 }
 

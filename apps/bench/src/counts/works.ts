@@ -53,7 +53,7 @@ const openDispatch = Effect.fnUntraced(function* openDispatch(
 ) {
   yield* loadWorkspaces(database, numbers)
   const queue = yield* openServiceQueue(database)
-  /** Dispatches that many, dealt out to the numbers; what this alone costs. */
+  /** Dispatches that many, dealt out to the numbers; the cost of only this. */
   return Effect.fnUntraced(function* dispatch(count: number, workers = 1) {
     yield* loadWaiting(database, count, { from: 1, to: numbers })
     let handedOver = 0

@@ -18,5 +18,5 @@ const api = messaging.as(shop)
 await api.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
 await api.messages.send({ to: { group: "No such group" }, text: "Hello" })
 await messaging.drain()
-await messaging.close() // listeners hear first what was committed
+await messaging.close() // listeners get first what was committed
 console.log(position)

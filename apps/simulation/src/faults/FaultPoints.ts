@@ -54,7 +54,7 @@ export const callKinds = [
 /** The directory does not answer. A phone is given up after three consecutive look-ups of that kind. */
 const lookKind = "look.unanswered"
 
-/** The server behind a media link fails, or breaks off. */
+/** The server behind a media link fails, or cuts its answer short. */
 const siteKind = "site.fails"
 
 export type StrikeKind = (typeof strikeKinds)[number]

@@ -12,7 +12,7 @@ const second = 1000
 /** The servers' behaviours. Only the first one always answers with the file. */
 export const siteKinds = [
   "good",
-  /** It sometimes fails and breaks off. */
+  /** It sometimes fails, or cuts its answer short. */
   "flaky",
   /** It never answers: a paused process may have waited arbitrarily long. */
   "slow",

@@ -1,6 +1,6 @@
 /**
  * Campaigns: drafts and their rows, from calls and files, some of them broken; started, changed, paused,
- * resumed, stopped and removed. In calm each goes on, as far as its numbers have room.
+ * resumed, stopped and removed. In calm each continues, as far as its numbers have room.
  */
 import { Campaigns } from "@messaging-service/core"
 import type { CampaignId } from "@messaging-service/core"
@@ -34,7 +34,7 @@ export const drawCampaigns = (
 const tries = 8
 const repeats = 2
 
-/** An upload that broke off blocks others for two minutes. */
+/** An interrupted upload blocks others for two minutes. */
 const uploadTries = 5
 
 /** Phones that no other caller writes to. */

@@ -48,7 +48,7 @@ const connect = ({ key, method, phone }: Wanted) =>
 
 /**
  * The linked device writes its session, with which processes connect the number. Where the service
- * refuses it, because another number has the phone, there is no account to connect.
+ * refuses it, because another number has the phone, no account is left to connect.
  */
 const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberId, phone: string) {
   const vault = yield* SessionVault

@@ -20,7 +20,7 @@ import type { Command, Feature, Mailbox, Stage } from "./Feature.ts"
 const second = 1000
 const minute = 60 * second
 
-/** One of so many seeds has a workspace that hears what people write. */
+/** One of so many seeds has a workspace that receives what people write. */
 const receivingShare = 3
 
 /** Numbers of that workspace. */

@@ -34,7 +34,7 @@ const getLookUps = ({ entries }: History, number: number): ReadonlyArray<LookUp>
   )
 }
 
-/** Whether its process stood still until the time for the answer was over, and then went on. */
+/** Whether its process stood still until the time for the answer was over, and then continued. */
 const stoodStill = ({ entries }: History, { at, index, process }: LookUp): boolean => {
   const timeout = at + timeoutMillis
   let frozenAt: number | null = null

@@ -127,7 +127,7 @@ export const startLive = Effect.fnUntraced(function* (store: StoreName) {
   return live
 })
 
-/** The sending processes die while time goes on, and come back. */
+/** The sending processes die while time passes, and come back. */
 export const outliveWorkers = (cluster: Cluster, millis: number) =>
   Effect.gen(function* () {
     yield* Effect.forEach(cluster.workers, cluster.stop, { discard: true })

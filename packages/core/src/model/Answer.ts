@@ -11,7 +11,7 @@ import type { ChatAddress, Phone, Recipient } from "./Recipient.ts"
 /** A chat as acceptance decides on it, under any of its ids. */
 export interface AnsweredChat extends Person {
   readonly id: ChatId
-  /** The chat that goes on; another one where it was merged. */
+  /** The chat that continues; another one where it was merged. */
   readonly current: ChatId
   readonly numberId: NumberId
   readonly type: ChatType

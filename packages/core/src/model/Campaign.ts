@@ -102,7 +102,7 @@ export interface Campaign extends CampaignSettings {
   /**
    * When the runner is to look at it next, whatever else happens; null: no time is known. While it
    * runs, a change of what it may wait for wakes it: of its workspace, of a number's connection or
-   * pause, or of which numbers there are. A call that comes to nothing may wake it too.
+   * pause, or of the set of numbers. A call without effect may wake it too.
    */
   readonly lookAt: number | null
   readonly createdAt: number
@@ -131,7 +131,7 @@ export const rowStatuses = [
   "expired",
 ] as const
 
-/** What became of a row: its own state, or its message's status. */
+/** What happened to a row: its own state, or its message's status. */
 export type RowStatus = (typeof rowStatuses)[number]
 
 /** How many rows have each status; `total` is their sum. */

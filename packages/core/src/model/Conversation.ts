@@ -1,5 +1,5 @@
 /**
- * Conversations: what an operator turns on for a workspace, so that it hears of ticks, of its numbers and
+ * Conversations: what an operator turns on for a workspace, so that it learns of ticks, of its numbers and
  * of what people write (contract: Conversations).
  */
 import { Schema } from "effect"

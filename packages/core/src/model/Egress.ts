@@ -88,7 +88,7 @@ export class Egress extends Context.Service<
     ): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
     /**
      * A POST of whose answer only the status matters: a redirect is an answer too, and so is one
-     * whose content is too long or breaks off. Connections are kept for later calls.
+     * whose content is too long or is interrupted. Connections are kept for later calls.
      */
     post(
       url: string,

@@ -1,5 +1,5 @@
 /**
- * What people write to a number, as a transport tells of it, and what the store keeps of that (contract:
+ * What people write to a number, as a transport reports it, and what the store keeps of that (contract:
  * Received messages and chats). Pure.
  */
 import type { EventId, ReceivedMessageId } from "./Ids.ts"
@@ -52,7 +52,7 @@ export const personAddresses = ["phone", "lid", "userId"] as const satisfies Rea
   keyof Person
 >
 
-/** What becomes of a person's record once the remote tells of it again: what it did not tell stays. */
+/** What happens to a person's record once the remote reports it again: what it did not tell stays. */
 export const mergedPerson = (known: Person, told: Person): Person => ({
   phone: told.phone ?? known.phone,
   lid: told.lid ?? known.lid,
@@ -61,7 +61,7 @@ export const mergedPerson = (known: Person, told: Person): Person => ({
   name: told.name ?? known.name,
 })
 
-/** What a kind has beside its text. */
+/** What a kind has in addition to its text. */
 export type ReceivedContent =
   | {
       readonly latitude: number
@@ -168,7 +168,7 @@ export const gapReasons = ["relinked", "skipped"] as const
 /** Linked again: what came between is not given to a new device. Skipped: the platform said so. */
 export type GapReason = (typeof gapReasons)[number]
 
-/** The platform skipped messages, and nothing else tells of them. */
+/** The platform skipped messages, and nothing else reports them. */
 export interface IncomingGap {
   readonly _tag: "Gap"
   readonly mode: Mode
@@ -177,7 +177,7 @@ export interface IncomingGap {
   readonly from: number
 }
 
-/** What a transport tells of a number's chats, in the order in which the platform told it. */
+/** What a transport reports of a number's chats, in the order in which the platform told it. */
 export type Incoming = IncomingMessage | UnreadableMessage | IncomingChange | IncomingGap
 
 /** With what its event is made of. */
@@ -190,7 +190,7 @@ export interface NewReceived<One extends Incoming = Incoming> {
   readonly toMessageJson: (message: Message) => MessageJson
 }
 
-/** What became of something that a transport told. */
+/** What happened to something that a transport told. */
 export interface ReceivedOutcome {
   /** The stored message; null where there is none. */
   readonly id: ReceivedMessageId | null
@@ -205,7 +205,7 @@ export interface ReceivedOutcome {
 /** How long a message that cannot be read waits for a copy. */
 export const copyWaitMillis = 10 * 60_000
 
-/** What becomes of it when no copy came. */
+/** What happens to it when no copy came. */
 export const withoutCopy = ({ _tag, ...addressed }: UnreadableMessage): IncomingMessage => ({
   ...addressed,
   _tag: "Message",

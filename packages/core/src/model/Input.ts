@@ -502,7 +502,7 @@ const fieldNames = (ast: SchemaAST.AST, prefix = ""): ReadonlyArray<string> => {
   })
 }
 
-/** What is said of input that is no object; of a command of a program it is said in other words. */
+/** What is said of input that is not an object; of a command of a program it is said in other words. */
 export const bodyRule = "The body must be a JSON object."
 
 /** What the schema of an input does not say. */

@@ -1,6 +1,6 @@
 /**
  * Lanes: one queue for each number, from which waiting live messages leave one at a time. Pure
- * rules decide what is in flight, what a claim may hand out, whether a turn goes on and when a lane
+ * rules decide what is in flight, what a claim may hand out, whether a turn continues and when a lane
  * is next due. The port at the end stores lanes. Both stores keep the rules: docs/rules.md lists where.
  */
 import type { Effect } from "effect"
@@ -65,14 +65,14 @@ export const mayBeHandedOut = (
   now: number,
 ): boolean => isOutcomeUnknown(attempts) || !hasExpired(message, now)
 
-/** What decides whether a number's work goes on. */
+/** What decides whether a number's work continues. */
 export interface Standing {
   readonly connected: boolean
   readonly removed: boolean
 }
 
 /**
- * Whether a number's work goes on: it is connected, or it was removed and open attempts must
+ * Whether a number's work continues: it is connected, or it was removed and open attempts must
  * settle.
  */
 export const isOpen = ({ connected, removed }: Standing): boolean => connected || removed
@@ -120,7 +120,7 @@ interface TurnFacts {
 export const turnSize = (max: number, { mayHaveLeft, pacing, removed, room }: TurnFacts): number =>
   pacing !== null || removed || mayHaveLeft ? 1 : Math.max(1, Math.min(max, room))
 
-/** What of a lane decides whether its turn goes on. */
+/** What of a lane decides whether its turn continues. */
 interface TurnState extends Standing {
   readonly leaseUntil: number | null
   /** Until when the lane hands out nothing (see `stoppedUntil`). */
@@ -359,7 +359,7 @@ export type UnfinishedAttempt =
   | "no_room"
   /** The disk did not give the message's file. */
   | "no_file"
-  /** The attempt broke off: the message may have left, so it counts (see `isOutcomeUnknown`). */
+  /** The attempt was interrupted: the message may have left, so it counts (see `isOutcomeUnknown`). */
   | "interrupted"
 
 /** What an attempt changes in its lane, whatever happened to the message. */
@@ -462,7 +462,7 @@ export interface LaneQueue {
   claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
   /**
    * Renews leases that are still the lane's latest, including expired ones. Returns the numbers
-   * whose lease goes on.
+   * whose lease continues.
    */
   renew(
     leases: ReadonlyArray<{ readonly numberId: NumberId; readonly lease: number }>,
@@ -472,7 +472,7 @@ export interface LaneQueue {
    * Settles attempts whose lease is still the lane's latest. One commit writes state, event,
    * refund and the lane's next due time. If pacing limits new recipients, a sent message's
    * recipient stops being new. A lane with more to send joins the back of the line, unless its turn
-   * goes on: then nothing of the lane is written, and the next message of the turn is in flight. A
+   * continues: then nothing of the lane is written, and the next message of the turn is in flight. A
    * settlement that comes once more, because its answer was lost, gets that answer. A settlement
    * that another transaction blocks, such as a caller's own, is left for later; the others
    * settle.

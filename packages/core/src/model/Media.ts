@@ -295,7 +295,7 @@ const promisingEndings: ReadonlySet<string> = new Set([
   ...fileEndings,
 ])
 
-/** Whether the ending of the link, the type or the name of a send says that its file is no web page. */
+/** Whether the ending of the link, the type or the name of a send says that its file is not a web page. */
 export const promisesOtherThanWebPage = ({
   fileName,
   type,
@@ -398,7 +398,7 @@ export interface MediaFile {
 
 export type Reservation =
   | { readonly _tag: "Reserved"; readonly id: MediaId }
-  /** There is no room for it on top of `used`. */
+  /** No room is left for it on top of `used`. */
   | { readonly _tag: "Full"; readonly used: number }
 
 /** The precondition that failed; nothing was written. */

@@ -165,7 +165,7 @@ export const tickEvent = (
   link: MediaLink,
 ): MessageEvent => messageEvent(id, tickEvents[tick], message, now, link)
 
-/** A change of a number that others may hear of. */
+/** A change of a number that others may learn of. */
 export interface NumberChangeReport {
   readonly type: NumberEventType
   readonly reason: ConnectionReason | null
@@ -187,7 +187,7 @@ export const statusReport = (
 
 /**
  * What is reported of a number's pause at `now`; undefined for nothing. `isReported`: the latest event told of its
- * begin. A pause that takes over from one that has ended without an event goes on.
+ * begin. A pause that takes over from one that has ended without an event continues.
  */
 export const pauseReport = (
   isReported: boolean,
@@ -247,7 +247,7 @@ export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingE
   }),
 })
 
-/** A message as its event tells of it. */
+/** A message as its event shows it. */
 export interface ReportedMessage extends Pick<
   Message,
   "id" | "from" | "text" | "sendAt" | "expiresAt" | "createdAt" | "sentAt" | "error"
@@ -308,7 +308,7 @@ export const reportedMessage = (body: string): ReportedMessage => {
   }
 }
 
-/** A number as its event tells of it. */
+/** A number as its event shows it. */
 export interface ReportedNumber {
   readonly number: Pick<SendingNumber, "id" | "phone" | "platform" | "status">
   readonly reason: ConnectionReason | null

@@ -87,7 +87,7 @@ interface PageRequest {
 
 /** Makes pages of lists. */
 export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors: secret } }) => {
-  /** The page of a list in which several numbers say where it goes on. Fails with `invalid_cursor`. */
+  /** The page of a list in which several numbers say where it continues. Fails with `invalid_cursor`. */
   const pageByPosition = Effect.fnUntraced(function* <A, E>(
     request: PageRequest,
     binding: CursorBinding,

@@ -35,7 +35,7 @@ export interface Chat extends Person {
   /** Messages of others that are not marked as read. */
   readonly unread: number
   readonly readUpTo: ReceivedMessageId | null
-  /** The chat that goes on in its place: the same person was known under two addresses. */
+  /** The chat that continues in its place: the same person was known under two addresses. */
   readonly mergedInto: ChatId | null
 }
 
@@ -236,7 +236,7 @@ export const reactionEvent = (
   return { id, type: event.type, workspaceId, mode, messageId, createdAt: now, body }
 }
 
-/** A reaction as its event tells of it. */
+/** A reaction as its event shows it. */
 export interface ReportedReaction {
   readonly reaction: Reaction
   /** Null when it is to a message of this service. */
@@ -254,7 +254,7 @@ export const reportedReaction = (body: string): ReportedReaction => {
   return { reaction: { from, emoji: reaction.emoji, at: Date.parse(reaction.at) }, received }
 }
 
-/** Messages that may be missing, as their event tells of them. */
+/** Messages that may be missing, as their event shows them. */
 export interface ReportedGap {
   readonly numberId: NumberId
   readonly from: number
@@ -304,7 +304,7 @@ export const gapEvent = (
   }),
 })
 
-// What changes make of a stored message. Null: nothing, so there is no event.
+// What changes make of a stored message. Null: nothing, and so without an event.
 
 type Changeable = Pick<
   ReceivedMessage,

@@ -1,9 +1,9 @@
-/** Files of received messages: what becomes of them, and when they are fetched (contract: Files of received messages). Pure. */
+/** Files of received messages: what happens to them, and when they are fetched (contract: Files of received messages). Pure. */
 import type { ReceivedFile } from "./Incoming.ts"
 
 /**
- * What became of a received message's file (contract: Files of received messages). `remote`: it is not fetched
- * yet. `full`: there was no room. `gone`: the platform has it no more. `refused`: it is not what the message says.
+ * What happened to a received message's file (contract: Files of received messages). `remote`: it is not fetched
+ * yet. `full`: it had no room. `gone`: the platform deleted it. `refused`: it is not what the message says.
  */
 export const receivedFileStates = [
   "ready",

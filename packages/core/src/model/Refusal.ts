@@ -272,7 +272,7 @@ export class StoreUnavailable
 }
 
 /**
- * How many problems `errors` tells of at most. A row of `sharedResources`, but kept here: every rule that
+ * How many problems `errors` reports at most. A row of `sharedResources`, but kept here: every rule that
  * refuses is bundled with this file, and would bring that table along.
  */
 export const maximumErrors = 50

@@ -283,7 +283,7 @@ export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan
     : { run: { ...run, dueAt: latest, nextRunAt }, instead: null }
 }
 
-/** A run at once, besides the schedule, which goes on as before. */
+/** A run at once, besides the schedule, which continues as before. */
 export const runAtOnce = (
   { id, nextRunAt, revision }: Reminder,
   now: number,

@@ -3,7 +3,7 @@
  * not be read in the store. The keys of different purposes tell nothing of one another.
  *
  * The secrets key can be exchanged: a start with the new one, and with those before it as older ones,
- * opens what these sealed and seals with the new one alone. What signs stays as it was.
+ * opens what these sealed and seals only with the new one. What signs stays as it was.
  */
 import { equalBytes } from "@noble/ciphers/utils.js"
 import { hmac } from "@noble/hashes/hmac.js"

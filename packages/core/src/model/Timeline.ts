@@ -12,7 +12,7 @@ import type { Role } from "./Workspace.ts"
 
 /** An attempt that did not end its message. One that ends it is not stored. */
 export interface StoredAttempt {
-  /** When it was settled, or found to have broken off. */
+  /** When it was settled, or found to be interrupted. */
   readonly at: number
   readonly unfinished: UnfinishedAttempt
   /** Nothing leaves the number earlier; null when that is unknown. */

@@ -31,13 +31,13 @@ const clockDriftMillis = 500
 /** Events per read. */
 const batch = 100
 
-/** Ids of one topic that a viewer may have pending; more are told as a change of anything. */
+/** Ids of one topic that a viewer may have pending; more are reported as a change of anything. */
 const pendingIdsMax = 1000
 
 /** How far back a viewer may continue, in milliseconds of service time. */
 const resumableMillis = 60 * 60 * 1000
 
-/** What a viewer is told at once. */
+/** What a viewer gets at once. */
 export interface ChangeFeed {
   /** Position of the outbox: a viewer that continues after it misses nothing of the last hour. */
   readonly position: number
@@ -221,7 +221,7 @@ const makeFeed = Effect.gen(function* makeFeed() {
       [...(looks.viewed.get(workspaceId)?.marks.values() ?? [])].some(
         ({ topic }) => topic === "chats",
       ),
-    /** Adds the viewer until the scope closes: it hears of what changes from now on. */
+    /** Adds the viewer until the scope closes: it learns of what changes from now on. */
     join: Effect.fnUntraced(function* join(workspaceId: WorkspaceId, viewer: Viewer) {
       const start = looks.position ?? (yield* feed.end)
       const known = looks.viewed.get(workspaceId)?.marks

@@ -69,7 +69,7 @@ interface LeapWatch {
   trust(lead: number | null): void
 }
 
-/** `leapt` hears of a leap whenever the time is read. */
+/** `leapt` learns of a leap whenever the time is read. */
 const makeLeapWatch = (clock: Clock.Clock, leapt: (millis: number) => void): LeapWatch => {
   const steady = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const lead = () => clock.currentTimeMillisUnsafe() - steady()

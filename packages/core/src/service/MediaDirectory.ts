@@ -486,7 +486,7 @@ const downloaded = (
   return { content, fileName: link.fileName ?? shortenedFileName(fitting), mimeType }
 }
 
-// Attachments: files that come with one send and belong to it alone (contract: Version 1: sends).
+// Attachments: files that come with one send and belong only to it (contract: Version 1: sends).
 // They are uploaded or downloaded during the call, outside the media directory and its storage. A
 // refused or interrupted call deletes them with its scope, unless a message has them.
 

@@ -291,7 +291,7 @@ export interface MessagePage extends CursorPage<Message> {
   readonly lookedUntil?: number | null
 }
 
-/** Of a letter, both of its cases; of all else, that alone. */
+/** Of a letter, both of its cases; of all else, only itself. */
 const inEitherCase = (character: string): string => {
   const cases = [...new Set([character, character.toLowerCase(), character.toUpperCase()])]
   const single = cases.filter((each) => [...each].length === 1)
@@ -924,7 +924,7 @@ export interface WaitsFor {
  * What a message waits for at `now`, in the order of `WaitReason` (contract: How messages leave).
  * Null when it waits no more, as after its `expiresAt`. Empty when only earlier messages delay it.
  * A test message reaches no phone, so its number never delays it. `campaign`: that of the message
- * holds it; what a restore holds of a campaign waits for it alone.
+ * holds it; what a restore holds of a campaign waits only for the restore.
  */
 export const waitsFor = (
   message: Pick<Message, "state" | "mode" | "dueAt" | "expiresAt">,

@@ -311,7 +311,7 @@ export class Numbers extends Context.Service<
     /**
      * POST /workspaces/{id}/numbers. Fails with `number_exists` when a number of the workspace,
      * connected or not, has that phone on that platform; with `number_limit_reached` when the plan has
-     * no room. Without a plan there is no limit.
+     * no room. Without a plan nothing limits them.
      */
     create(
       role: Role,
@@ -690,7 +690,7 @@ export class NumberOperations extends Context.Service<
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
           const { changed, number: known } = yield* readFacts(operations, [role, workspaceId, id])
-          // Never linked: there is no device to log out, and its reason stays true.
+          // Never linked: it has no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id
           const now = yield* Clock.currentTimeMillis

@@ -273,7 +273,7 @@ export class Reminders extends Context.Service<
     ): Effect.Effect<SchedulePreview, Failure<"workspace_not_found" | PreviewCode>>
     /**
      * POST /workspaces/{id}/reminders/{reminder_id}/run: one run at once, even of a paused reminder.
-     * Its schedule goes on as before. What a due run would be refused for is the outcome of this one
+     * Its schedule continues as before. What a due run would be refused for is the outcome of this one
      * too. Fails with `workspace_not_found`, `reminder_not_found` and the codes of idempotency.
      */
     run(

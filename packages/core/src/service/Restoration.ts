@@ -110,7 +110,7 @@ const toSelection = (
     : { ids: ids as ReadonlyArray<MessageId> }
 
 /**
- * Begins the next epoch, and tells how many messages and reminders are held then. Fails with
+ * Begins the next epoch, and returns how many messages and reminders are held then. Fails with
  * `already_restored`.
  */
 export const startEpoch = Effect.fnUntraced(function* startEpoch(
@@ -232,7 +232,7 @@ export class Restoration extends Context.Service<
   Restoration,
   {
     /**
-     * POST /store/restored, which also tells how many messages and reminders are held. Fails with
+     * POST /store/restored, which also returns how many messages and reminders are held. Fails with
      * `already_restored`.
      */
     restored(

@@ -172,7 +172,7 @@ export class SessionVault extends Context.Service<
       keys: ReadonlyArray<KeyChange>,
       received?: ReadonlyArray<Incoming>,
     ): Written
-    /** As `write`; what became of each that was received. */
+    /** As `write`; what happened to each that was received. */
     receive(
       numberId: NumberId,
       credentials: string | null,

@@ -120,7 +120,7 @@ const checkRows = Effect.fnUntraced(function* checkRows(
 
 type AppendCode = "upload_in_progress" | "idempotency_in_progress"
 
-/** Whether they were appended; not when the campaign is no such draft any more. */
+/** Whether they were appended; not when the campaign stopped being such a draft. */
 const append = Effect.fnUntraced(function* append(
   store: CampaignStore,
   rows: RowsToAppend,
@@ -166,7 +166,7 @@ export const addRows = Effect.fnUntraced(function* addRows(
   return yield* refuse("service_unavailable", { retryAfter: 1 })
 })
 
-/** An upload that goes on. */
+/** An upload in progress. */
 interface Upload {
   readonly place: CampaignLocation
   campaign: Campaign
@@ -226,7 +226,7 @@ const appendHeld = Effect.fnUntraced(function* appendHeld(
 })
 
 /**
- * Appends some of the rows of an upload that goes on: the draft may have been started or emptied. A
+ * Appends some of the rows of an upload in progress: the draft may have been started or emptied. A
  * change of settings that its rows were not checked with does not matter.
  */
 const goOn = Effect.fnUntraced(function* goOn(
@@ -289,7 +289,7 @@ const take = Effect.fnUntraced(function* take(upload: Upload, read: CsvResult) {
   while (upload.held.length > rowsOfCommit) yield* goOn(upload, false, null)
 })
 
-/** Adds the rows of a file; one that breaks off leaves nothing behind. */
+/** Adds the rows of a file; one that is interrupted leaves nothing behind. */
 export const uploadRows = Effect.fnUntraced(function* uploadRows(
   place: CampaignLocation,
   { content, toColumn }: RowsUpload,

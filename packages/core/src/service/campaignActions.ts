@@ -148,7 +148,7 @@ export const makeCampaignActions = Effect.gen(function* makeCampaignActions() {
       const { check, now } = yield* find(work, scope, id, rowsAtOnce)
       return getForecast(yield* loadTakeFacts(work.acceptor, check, now))
     }),
-    /** What answers tell of what is ahead of campaigns of a workspace and mode, in few reads for all. */
+    /** What answers report what is ahead of campaigns of a workspace and mode, in few reads for all. */
     outlooks: Effect.fnUntraced(function* outlooks(
       all: ReadonlyArray<Campaign>,
       now: number,

@@ -357,7 +357,7 @@ const runMethods = (
   work: Work,
 ): Pick<Methods, "forecast" | "start" | "pause" | "resume" | "stop"> => {
   const { actions } = work
-  /** Runs an action, then reads what became of the campaign. */
+  /** Runs an action, then reads what happened to the campaign. */
   const acting = Effect.fnUntraced(function* acting(
     act: (scope: CampaignScope, id: CampaignId | undefined) => Effect.Effect<void, Failure<Code>>,
     ...[role, workspaceId, mode, id]: Parameters<Methods["start"]>

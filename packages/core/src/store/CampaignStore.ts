@@ -1,5 +1,5 @@
 /**
- * The port that stores campaigns and their rows (campaigns: 1 to 9). Core decides what becomes of a
+ * The port that stores campaigns and their rows (campaigns: 1 to 9). Core decides what happens to a
  * campaign and of its rows; each method writes one decision in one commit, guarded by the
  * campaign's revision and by the rows that it takes.
  */
@@ -99,7 +99,7 @@ export interface RowsToAppend {
 export type RowsAppended =
   | { readonly _tag: "Appended" }
   /**
-   * `campaign`: it is no draft, is gone, or has another revision or other rows. `upload`: another
+   * `campaign`: it is not a draft, is gone, or has another revision or other rows. `upload`: another
    * upload is under way.
    */
   | { readonly _tag: "Conflict"; readonly guard: "campaign" | "upload" | "idempotency" }

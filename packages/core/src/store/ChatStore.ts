@@ -23,7 +23,7 @@ export interface StoredConversations extends ConversationSettings {
 /** Null fields leave out nothing. */
 export interface ReceivedFilter {
   readonly numberId: NumberId | null
-  /** That of a merged chat finds the messages of the one that goes on. */
+  /** That of a merged chat finds the messages of the one that continues. */
   readonly chatId: ChatId | null
   readonly kind: ReceivedKind | null
   /** By `receivedAt`. */
@@ -59,7 +59,7 @@ export interface EntriesPage {
   readonly next: EntryPlace | null
 }
 
-/** What became of a chat that was to be marked as read, or the guard that did not hold. */
+/** What happened to a chat that was to be marked as read, or the guard that did not hold. */
 export type MarkedRead =
   | {
       readonly _tag: "Marked"
@@ -174,7 +174,7 @@ export interface ChatStore {
     filter: ChatFilter,
     page: PageQuery,
   ): Effect.Effect<PageOf<Chat>, StoreUnavailable>
-  /** A merged one names where it goes on. */
+  /** A merged one names where it continues. */
   getChat(scope: CallerScope, id: ChatId): Effect.Effect<Chat | null, StoreUnavailable>
   /**
    * From now on it is unknown, and so is what was received in it; `eraseReceived` erases that. What
@@ -182,7 +182,7 @@ export interface ChatStore {
    */
   deleteChat(scope: CallerScope, id: ChatId, now: number): Effect.Effect<boolean, StoreUnavailable>
   /**
-   * What was received in the chat, or in the one that goes on in its place, and what left in it, the latest
+   * What was received in the chat, or in the one that continues in its place, and what left in it, the latest
    * first (see `EntryPlace`), behind that place. Null for a chat that is not shown.
    */
   listEntries(
@@ -192,7 +192,7 @@ export interface ChatStore {
     limit: number,
   ): Effect.Effect<EntriesPage | null, StoreUnavailable>
   /**
-   * Marks the chat, or the one that goes on in its place, as read up to that received message of it, never
+   * Marks the chat, or the one that continues in its place, as read up to that received message of it, never
    * back, and counts `unread`. The mark of a live chat is due from then on. Guards: `idempotency` the
    * claim holds, and is finished with both ids; `chat` it is shown; `message` is one of the chat.
    */

@@ -240,7 +240,7 @@ export const countUnreadable = (messages: number): Effect.Effect<void> =>
     Array.from({ length: messages }, () => ["messages", "unreadable"] as const).flat(),
   )
 
-/** A number that was let go tries no more. */
+/** A released number does not retry. */
 const triedAgainWithinMillis = 60_000
 
 /** Notes how long a number's received messages wait for the store, over all tries of the write. */

@@ -68,7 +68,7 @@ export class Store
       readonly receivedFiles: ReceivedFileStore
       /** Signed-in browsers of the dashboard, and the links that sign one in. */
       readonly browserSessions: BrowserSessionStore
-      /** What open pages are told of. */
+      /** What open pages learn of. */
       readonly news: ChangeFeedStore
       /** What happened in workspaces, counted by hour. */
       readonly figures: FigureStore

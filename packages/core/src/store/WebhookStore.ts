@@ -68,7 +68,7 @@ export interface LoggedDelivery {
   readonly attempt: DeliveryAttempt
   /** The event as sent; null once it is erased. */
   readonly requestBody: string | null
-  /** The first KiB of the answer; null without an answer, and when it is no text. */
+  /** The first KiB of the answer; null without an answer, and when it is not text. */
   readonly responseBody: string | null
 }
 
@@ -236,7 +236,7 @@ export interface DeliveryResult {
   readonly attemptedAt: number
   readonly durationMillis: number
   readonly responseStatus: number | null
-  /** The beginning of an endpoint's answer; null when it is no text, and of callbacks. */
+  /** The beginning of an endpoint's answer; null when it is not text, and of callbacks. */
   readonly responseBody: string | null
   /** Null: delivered. */
   readonly error: DeliveryError | null

@@ -111,7 +111,7 @@ const loggedBytes = 1024
 
 const webhookLimits: PostLimits = { ...callbackLimits, storedBytes: loggedBytes }
 
-/** The beginning of an answer as the log keeps it; null when it is no text. */
+/** The beginning of an answer as the log keeps it; null when it is not text. */
 const loggedText = (beginning: Uint8Array | undefined): string | null => {
   if (beginning === undefined) return null
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

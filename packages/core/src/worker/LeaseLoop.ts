@@ -198,7 +198,7 @@ export interface LeaseQuery extends LeaseClaim, Shares {
 export interface SettledWork<Claimed, Result> {
   /** To be settled later; the rest is settled. */
   readonly blockedByLock: ReadonlyArray<Result>
-  /** By the work that ended, what goes on in its place, and the end of its lease. */
+  /** By the work that ended, what continues in its place, and the end of its lease. */
   readonly next: ReadonlyMap<Claimed, { readonly claimed: Claimed; readonly leaseUntil: number }>
   /** Whether something that was given back will be due again. */
   readonly comesAgain: boolean

@@ -101,7 +101,7 @@ const runConnection = Effect.fnUntraced(function* runConnection(
     Stream.runDrain,
   )
   const rested = (yield* Clock.currentTimeMillis) - began
-  // A clock that was set back does not tell how long it took.
+  // A clock that was set back does not show how long it took.
   if (goesOn && rested < restMillis) yield* sleep(restMillis - Math.max(0, rested))
   return goesOn
 })

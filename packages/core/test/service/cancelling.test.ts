@@ -37,7 +37,7 @@ import {
 } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
-/** Cancels while time goes on: the answer, and how long it took. */
+/** Cancels while time passes: the answer, and how long it took. */
 const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
   Effect.gen(function* () {
     const start = yield* Clock.currentTimeMillis
@@ -235,7 +235,7 @@ describe("DELETE of a message in flight", () => {
 })
 
 describe("a cancel of many while some are in flight", () => {
-  /** Cancels while time goes on: what the call did, and how long it took. */
+  /** Cancels while time passes: what the call did, and how long it took. */
   const cancelManyAndWait = (workspaceId: WorkspaceId, ids: ReadonlyArray<number>) =>
     Effect.gen(function* () {
       const start = yield* Clock.currentTimeMillis

@@ -1,4 +1,4 @@
-/** News of a workspace: what viewers hear of, and what their looks cost. */
+/** News of a workspace: what viewers learn of, and what their looks cost. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { Numbers, Reminders, WorkspaceChangeFeed, sharedLimits } from "../../src/index.ts"

@@ -219,7 +219,7 @@ describe("a subscription whose lease another process may take", () => {
         const steps: Array<string> = []
         let finish: () => void = () => undefined
         const slow = subscriber(({ messageId }) =>
-          // A promise goes on when the effect that waits for it is interrupted.
+          // A promise continues when the effect that waits for it is interrupted.
           Effect.promise(
             () =>
               new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ const anEndpoint = (caller: Caller) =>
     ({ answer }) => answer.id,
   )
 
-/** Runs a test in a service. It gets the lines of the log, which grow as it goes on. */
+/** Runs a test in a service. It gets the lines of the log, which grow as it continues. */
 const logging = <A, E>(
   test: (lines: ReadonlyArray<string>) => Parameters<typeof inAService<A, E>>[0],
   parts: Parameters<typeof inAService>[1] = {},

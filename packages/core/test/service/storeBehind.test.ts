@@ -173,7 +173,7 @@ describe("a process whose store a caller's transaction holds", () => {
       yield* onSharedStore((server) =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* seconds, [0])
-          // One after the other is no long one.
+          // Several in a row do not count as a long one.
           for (const transaction of ["a", "b", "c"]) {
             server.at = { heldByCallers: hold(transaction) }
             yield* TestClock.adjust(8 * second)

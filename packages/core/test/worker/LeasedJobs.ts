@@ -69,7 +69,7 @@ export const stopped = (loop: Fiber.Fiber<never>) =>
 
 export const aLoop = (overrides: Given = {}) => {
   const { around = (_, effect) => effect, follows, refills } = overrides
-  /** The end of leases under which a turn goes on. */
+  /** The end of leases under which a turn continues. */
   const nextUntil = { at: leaseMillis }
   const due = [...(overrides.due ?? [])]
   const leases = new Map<number, { readonly job: Job; until: number }>()

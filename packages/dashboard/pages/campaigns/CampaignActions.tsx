@@ -117,7 +117,7 @@ const Start = ({ campaign, close, path }: DialogProps) => {
   )
 }
 
-/** Asks first where more than going on follows from it. */
+/** Asks first where more than continuing follows from it. */
 const Resume = ({ campaign, path }: ActionProps) => {
   const [isAsking, setAsking] = useState(false)
   const resume = useCall("POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/resume", () =>

@@ -1,4 +1,4 @@
-/** The chats of a workspace beside the one that is open, which covers the page on a narrow window. */
+/** The chats of a workspace, next to the one that is open, which covers the page on a narrow window. */
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import type { Chat } from "@messaging-service/client"
 import { useQuery } from "@tanstack/react-query"

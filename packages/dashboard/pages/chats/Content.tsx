@@ -108,7 +108,7 @@ const Picture = ({ name, url }: { url: string; name: string }) => {
 
 type ContentOfKind = NonNullable<ReceivedMessage["content"]>
 
-/** What the kind has beside its text. */
+/** What the kind has in addition to its text. */
 const Extra = ({ content, kind }: { kind: Kind; content: ContentOfKind }) => {
   if ("latitude" in content)
     return (

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { Refused, call, operationQuery } from "../api/call.ts"
 
-/** News tell of what is written. They do not tell of a file that is fetched by now. */
+/** News report what is written. They do not report a file that is fetched by now. */
 export const pollMillis = 10_000
 
 const list = "GET /admin/v1/workspaces/{id}/chats"

@@ -251,7 +251,7 @@ const SideBar = ({
   </aside>
 )
 
-/** Beside the link, whose name it is no part of. */
+/** Next to the link, but not part of its name. */
 const UnreadChats = ({ count }: { count: number }) => (
   <span className="pointer-events-none absolute top-2 right-2 rounded-full bg-accent px-1.5 text-2xs font-semibold text-on-accent tabular-nums max-md:top-0 max-md:right-0 max-md:px-1">
     <span aria-hidden="true">{count > unreadMax ? `${unreadMax}+` : count}</span>

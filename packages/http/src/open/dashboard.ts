@@ -43,7 +43,7 @@ const mayBeFile = (path: string): boolean => /^\/(?:assets\/[\w.-]+|[\w-]+\.[\w.
 /** Whether the dashboard answers a request that no other part does. */
 export const isOfDashboard = ({ path, request }: IncomingRequest): boolean =>
   ["GET", "HEAD"].includes(request.method) &&
-  // Its trailing slash is no root.
+  // Its trailing slash is not a root.
   !request.url.startsWith("//") &&
   (isDashboardPage(path) || mayBeFile(path))
 

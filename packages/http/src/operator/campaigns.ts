@@ -125,7 +125,7 @@ const CampaignJson = Schema.Struct({
   quotaReserve: described(Schema.Int, "What it leaves to others of each number's 24 hours."),
   defaultCountryCode: Schema.NullOr(Schema.String),
   duplicates: Schema.Literals(["keep", "drop"]),
-  rows: described(CountsJson, "How many rows have each status, exact at the moment of the answer."),
+  rows: described(CountsJson, "How many rows have each status, exact when the answer is made."),
   waitsFor: WaitsJson,
   finishesAt: described(Schema.NullOr(Time), "As far as is known now; null when unknown."),
   createdAt: Time,
@@ -148,7 +148,7 @@ const RowJson = Schema.Struct({
   ),
   status: described(
     Schema.Literals(rowStatuses),
-    "What became of it: its own status, or its message's.",
+    "What happened to it: its own status, or its message's.",
   ),
   text: described(
     Schema.NullOr(Schema.String),

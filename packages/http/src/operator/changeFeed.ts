@@ -110,7 +110,7 @@ const noKind = refuse("validation_failed", {
   message: "session: must be operator or portal",
 })
 
-/** Of a query without exactly one; undefined where it is no id. */
+/** Of a query without exactly one; undefined where it is not an id. */
 const workspaceOfQuery = ({
   query,
 }: IncomingRequest): Result.Result<WorkspaceId | undefined, Refusal> =>

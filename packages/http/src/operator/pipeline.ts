@@ -245,7 +245,7 @@ const findWorkspaceId = (
 export interface OperatorAccess {
   /** Null admits no operator. */
   readonly token: Redacted.Redacted | null
-  /** Null: there are no browser sessions. */
+  /** Null: without browser sessions. */
   readonly cookie: SessionCookie | null
 }
 
@@ -272,7 +272,7 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     return operator
   })
 
-  /** A request with `Authorization` is judged by that alone. */
+  /** A request with `Authorization` is judged only by that. */
   const admit = Effect.fnUntraced(function* admit(incoming: IncomingRequest) {
     const { request } = incoming
     const authorization = findAuthorization(request)

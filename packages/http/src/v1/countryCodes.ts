@@ -11,7 +11,7 @@ const isValid = (digits: string): boolean => {
   return parsePhoneNumberFromString(number) !== undefined && new PhoneNumber(number).isValid()
 }
 
-/** Without the trunk prefix of the country, `0` in most; undefined when that is no valid number. */
+/** Without the trunk prefix of the country, `0` in most; undefined when that is not a valid number. */
 const withoutTrunkPrefix = (digits: string): string | undefined => {
   const parsed = parsePhoneNumberFromString(`+${digits}`)
   return parsed?.isValid() === true ? parsed.number.slice(1) : undefined

@@ -382,7 +382,7 @@ const busy = refuse("service_unavailable", { retryAfter })
 
 /** What one call has read of its body. */
 interface UnknownCaller {
-  /** Counts received bytes. Fails with `service_unavailable` when there is no room for them. */
+  /** Counts received bytes. Fails with `service_unavailable` when they have no room. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
   /** The caller is known: releases the bytes, and stops counting. */
   readonly known: Effect.Effect<void>

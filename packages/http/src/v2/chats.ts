@@ -79,7 +79,7 @@ const reactionFields = {
   at: described(TimeText, "The author's time."),
 }
 
-/** A reaction as its event tells of it. */
+/** A reaction as its event shows it. */
 export const ReactionJson = Schema.Struct({
   ...reactionFields,
   emoji: described(TextOrNull, "Null: it was taken back."),
@@ -105,7 +105,7 @@ export const ReceivedMessageJson = Schema.Struct({
   from: described(PersonJson, "The number itself when `from_me`."),
   kind: Schema.Literals(receivedKinds),
   text: described(Schema.String, "Text or caption; may be empty."),
-  content: described(Schema.NullOr(ContentJson), "What the kind has beside its text."),
+  content: described(Schema.NullOr(ContentJson), "What the kind has in addition to its text."),
   media: described(
     Schema.NullOr(
       Schema.Struct({
@@ -124,7 +124,7 @@ export const ReceivedMessageJson = Schema.Struct({
         ),
       }),
     ),
-    "The file, as the message tells of it until it is `ready`.",
+    "The file, as the message reports it until it is `ready`.",
   ),
   reply_to: described(
     Schema.NullOr(
@@ -170,7 +170,7 @@ const ChatJson = Schema.Struct({
   readUpTo: Schema.NullOr(IdJson),
   mergedInto: described(
     Schema.NullOr(IdJson),
-    "The chat that goes on in its place: both were with the same person.",
+    "The chat that continues in its place: both were with the same person.",
   ),
 }).annotate({ identifier: "Chat" })
 

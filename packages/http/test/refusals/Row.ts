@@ -13,7 +13,7 @@ import { aPart, form, multipart } from "../v2/Uploading.ts"
 export interface Change {
   /** The field that the refusal names. Default: null. */
   readonly field?: string
-  /** A key, for operations of version 2 alone. */
+  /** A key, only for operations of version 2. */
   readonly token?: string
   /** In place of the key or the operator's token; null sends none. */
   readonly credentials?: string | null

@@ -162,7 +162,7 @@ const campaignField = (field: string, json: object) =>
     ...ofCampaigns,
   )
 
-/** An upload that goes on. */
+/** An upload in progress. */
 const anUpload = Effect.gen(function* () {
   const created = yield* anEmptyCampaign
   const now = yield* Clock.currentTimeMillis

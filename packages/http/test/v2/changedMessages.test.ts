@@ -1,4 +1,4 @@
-/** What becomes of received messages, over the emulator controls: its events, and what a number tells besides. */
+/** What happens to received messages, over the emulator controls: its events, and what a number tells besides. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorBody } from "../HttpTestClients.ts"

@@ -176,7 +176,7 @@ export interface GapEvent {
   readonly position: number
   /** When it happened. */
   readonly createdAt: Date
-  /** Whose, and of which time. */
+  /** Their workspace and their time. */
   readonly gap: {
     /** The number. */
     readonly numberId: number

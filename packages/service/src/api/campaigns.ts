@@ -161,7 +161,7 @@ export interface Campaign {
   readonly defaultCountryCode: string | null
   /** Whether later rows of a recipient are refused. */
   readonly duplicates: "keep" | "drop"
-  /** How many rows have each status, exact at the moment of the answer. */
+  /** How many rows have each status, exact when the answer is made. */
   readonly rows: Readonly<Record<CampaignRowStatus | "total", number>>
   /**
    * Why no row is taken on now; null unless `scheduled` or `running`. Empty: the next look takes
@@ -186,7 +186,7 @@ export interface CampaignRow {
   readonly line: number | null
   /** As the row named it; null once its message was erased. */
   readonly to: Recipient | null
-  /** What became of it: its own status, or its message's. */
+  /** What happened to it: its own status, or its message's. */
   readonly status: CampaignRowStatus
   /** As it would be sent or was sent; null when refused. */
   readonly text: string | null

@@ -39,7 +39,7 @@ export type ReceivedKind =
   | "unsupported"
   | "unreadable"
 
-/** What a kind has beside its text. */
+/** What a kind has in addition to its text. */
 export type ReceivedContent =
   | {
       /** Degrees. */
@@ -114,9 +114,9 @@ export interface ReceivedMessage {
   readonly kind: ReceivedKind
   /** Text or caption; may be empty. */
   readonly text: string
-  /** What the kind has beside its text. `truncated` is true of a text that was cut. */
+  /** What the kind has in addition to its text. `truncated` is true of a text that was cut. */
   readonly content: ReceivedContent | null
-  /** The file, as the message tells of it until it is `ready`. */
+  /** The file, as the message reports it until it is `ready`. */
   readonly media: {
     /**
      * `ready`: kept here. `remote`: fetched, or fetched once `url` is called. `full`: there was no
@@ -138,9 +138,9 @@ export interface ReceivedMessage {
   } | null
   /** The message that it quotes, by its id where it is known here. */
   readonly replyTo: {
-    /** Null when it is no received message, or unknown. */
+    /** Null when it is not a received message, or unknown. */
     readonly receivedMessageId: number | null
-    /** Null when it is no message of this service, or unknown. */
+    /** Null when it is not a message of this service, or unknown. */
     readonly messageId: number | null
     /** At most 200 code points. */
     readonly text: string
@@ -173,7 +173,7 @@ export interface Chat extends Person {
   readonly unread: number
   /** Up to which message it is marked as read; null for none. */
   readonly readUpTo: number | null
-  /** The chat that goes on in its place: both were with the same person. */
+  /** The chat that continues in its place: both were with the same person. */
   readonly mergedInto: number | null
 }
 

@@ -134,7 +134,7 @@ export type MessageErrorCode =
   | "send_failed"
   | "outcome_unknown"
 
-/** A message at the moment of the response. */
+/** A message as of the response. */
 export interface Message {
   /** Unique in the store. */
   readonly id: number

@@ -15,7 +15,7 @@ export type NumberEventType =
   | "number.paused"
   | "number.resumed"
 
-/** Messages of a number may be missing; a workspace hears of it while conversations are on. */
+/** Messages of a number may be missing; a workspace learns of it while conversations are on. */
 export type GapEventType = "number.gap"
 
 /** Events of what people write, which a workspace hears while conversations are on. */
@@ -26,7 +26,7 @@ export type ReceivedEventType =
   | "message.revoked"
   | "message.recovered"
 
-/** A reaction to a message, which a workspace hears of while conversations are on. */
+/** A reaction to a message, which a workspace learns of while conversations are on. */
 export type ReactionEventType = "message.reaction"
 
 /** Every event. Those outside `MessageEventType` need conversations. */

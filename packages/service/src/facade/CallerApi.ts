@@ -102,7 +102,7 @@ const acting =
           Effect.fail(refuseTransaction(message)),
         ),
       )
-    // A pool may have no second client for the workspace lookup. Counting a key's request is no part
+    // A pool may have no second client for the workspace lookup. Counting a key's request is not part
     // of the transaction.
     return isTrusted
       ? joined(Effect.flatMap(caller, act))
@@ -218,7 +218,7 @@ const fingerprint = ({ connect, ...number }: NumberView): string =>
   JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
 
 export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
-  /** Authenticates the caller again; one that other calls rate-limited goes on as before. */
+  /** Authenticates the caller again; one that other calls rate-limited continues as before. */
   const admittedAgain = (before: Caller) =>
     Effect.catchTag(caller, "Refusal", (refusal) =>
       refusal.code === "rate_limited" ? Effect.succeed(before) : Effect.fail(refusal),

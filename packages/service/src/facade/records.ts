@@ -228,7 +228,7 @@ export const toPublicWorkspace = ({
 
 export const keyShown = dated<CoreRecords.ApiKey>
 
-/** What was written, as its event and its answers tell of it. */
+/** What was written, as its event and its answers report it. */
 export const receivedReported = ({
   edited_at,
   from: { user_id: userId, ...person },

@@ -169,7 +169,7 @@ export interface TestClient {
 export interface Writing {
   /** The text. Default: none. */
   readonly text?: string | undefined
-  /** Exact name of the group that it is written in. Default: none, to the number alone. */
+  /** Exact name of the group that it is written in. Default: none, only to the number. */
   readonly group?: string | undefined
   /** What it is. Default: `text`, `document` with a file. */
   readonly kind?: ReceivedKind | undefined

@@ -104,7 +104,7 @@ begin
   set lease = l.lease + p_step
   where l.removed_at is not null;
 
-  -- A number of which the older state knows no message may have received some.
+  -- A number without a message in the older state may have received some.
   insert into received_counters (number_id, workspace_id, sequence, stored)
   select l.number_id, l.workspace_id, p_step, 0
   from lanes l

@@ -1,7 +1,7 @@
 -- Claims lanes: free ones that are due, the longest waiting first, a turn each, and no more of a
 -- workspace than its share of the worker. Returns the messages of each turn, in their order.
 --
--- What becomes of each locked lane, in the order of the cases: one that is stopped, or whose number is not
+-- What happens to each locked lane, in the order of the cases: one that is stopped, or whose number is not
 -- connected, is passed over unless its head may have left and has expired, and what was in flight in it
 -- counts as interrupted; an unsettled message whose lease ran out is handed out again, whatever became of
 -- it; a lane whose limits are used up is passed over until there is room; else its head goes out, with what
@@ -231,7 +231,7 @@ begin
       case when c.paused_until is null and c.limited_until is null then c.head_id end as head_id
     from limited c
   ),
-  -- The worker of an attempt that broke off writes nothing about it.
+  -- The worker of an attempt that was interrupted writes nothing about it.
   broken_off as (
     insert into message_attempts (message_id, attempted_at, unfinished)
     select c.broken_id, p_now, 'interrupted'

@@ -141,7 +141,7 @@ begin
   update lanes l
   set head_id = case when l.head_id = any (v_ended) then null else l.head_id end,
     interruptions = case when l.head_id = any (v_ended) then 0 else l.interruptions end,
-    -- The rest of the turn goes on without them.
+    -- The rest of the turn continues without them.
     turn = case when l.turn is not null then array(
       select one.id
       from unnest(l.turn) with ordinality one (id, place)

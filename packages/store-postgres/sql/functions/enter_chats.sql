@@ -1,5 +1,5 @@
--- Notes in which chats these messages left, in that order, and moves those chats; see MessageStore.end. Where nobody
--- wrote to the number from there is no chat. For holders of their lanes.
+-- Notes in which chats these messages left, in that order, and moves those chats; see MessageStore.end. No
+-- chat exists before a message came from there. For holders of their lanes.
 --
 -- Locks: their numbers' rows in received_counters by number, where the numbers have chats.
 create function enter_chats(p_messages bigint[]) returns void

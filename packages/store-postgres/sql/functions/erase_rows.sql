@@ -1,7 +1,7 @@
 -- Erases rows of one kind that have outlived their retention: of messages, events, attempts to deliver to
 -- endpoints, or attempts to call callbacks. Walks lists, each the rows of one owner, from the place that an
 -- earlier call reached, and stops after p_most rows to erase or ten times as many looked at. Returns where the
--- next call goes on.
+-- next call starts.
 --
 -- Locks: the events by id, so that no delivery refers to one that goes.
 --

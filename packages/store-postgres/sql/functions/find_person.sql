@@ -1,4 +1,4 @@
--- The person of a number whom these addresses mean, with what is told of that person now; a new one where nobody
+-- The person of a number whom these addresses mean, with what is now known of that person; a new one if none
 -- is known under any. Of several that turn out to be one the first stays, and so does the first of their chats in
 -- each mode. For holders of the number's row in received_counters.
 create function find_person(

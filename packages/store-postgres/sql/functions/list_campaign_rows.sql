@@ -1,4 +1,4 @@
--- Rows of a campaign in their order, after one of them: of one phone, or of some statuses or a code, each of which an
+-- Rows of a campaign in their order, after one of them: of one phone, or of some statuses or a code: for each of them an
 -- index finds in that order, or all.
 --
 -- Never null: place, state, status

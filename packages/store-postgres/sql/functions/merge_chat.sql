@@ -1,4 +1,4 @@
--- A chat goes on in another one: of one person, who was known under two addresses.
+-- A chat continues in another one: of one person, who was known under two addresses.
 create function merge_chat(p_from bigint, p_into bigint) returns void
 language plpgsql
 set search_path from current

@@ -1,4 +1,4 @@
--- Whether nobody need be asked for a copy of a message: receive_messages would take it for a repeat, or its group is
+-- Whether a message needs no copy: receive_messages would take it for a repeat, or its group is
 -- not kept.
 --
 -- Never null: answer

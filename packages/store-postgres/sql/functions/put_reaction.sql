@@ -1,5 +1,5 @@
 -- Stores a reaction, in the place of its author's latest one. The position of its event, where it is to a message of
--- the service and tells of itself. For holders of the number's row in received_counters.
+-- the service and reports itself. For holders of the number's row in received_counters.
 create function put_reaction(
   p_id bigint,
   p_number bigint,

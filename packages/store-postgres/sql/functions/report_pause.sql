@@ -1,5 +1,5 @@
 -- Reports the begin or end of a number's pause, whose lane is locked. A pause that takes over from one that has
--- ended without an event goes on.
+-- ended without an event continues.
 create function report_pause(p_number bigint, p_event_id text, p_now timestamptz) returns void
 language plpgsql
 set search_path from current

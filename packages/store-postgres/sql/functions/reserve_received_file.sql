@@ -1,5 +1,5 @@
 -- Records the file whose bytes are about to be kept, in place of an earlier one. No row once the lease is not
--- held, and without conversations; a null id when there is no room.
+-- held, and without conversations; a null id when no room is left.
 --
 -- Locks: the file, its earlier record, the workspace's usage.
 --

@@ -1,4 +1,4 @@
--- What became of it: running, limit or no endpoint.
+-- What happened to it: running, limit or no endpoint.
 create function resume_webhook_endpoint(
   p_workspace_id bigint,
   p_mode text,

@@ -1,5 +1,5 @@
 -- A reminder's run: the acceptance of its message and its advance to the next due time, in one commit.
--- The parameters of the acceptance are for one alone. The claim of a run that was asked for becomes the
+-- The parameters of the acceptance are for a single message. The claim of a run that was asked for becomes the
 -- record of its line in the log.
 --
 -- Locks: that claim, the reminder, then those of an acceptance, which are waited for no longer than its lock timeout

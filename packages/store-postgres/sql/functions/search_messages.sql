@@ -1,5 +1,5 @@
 -- Looks for texts that match a pattern, newest first, and stops once a page is full or so many texts were looked
--- at. next_id is where the next page goes on, null at the end of the list; oldest_at is when the oldest message
+-- at. next_id is where the next page starts, null at the end of the list; oldest_at is when the oldest message
 -- that was looked at was created.
 --
 -- Messages of a whole workspace are walked by index messages_by_workspace. A filter that few of them pass ends the

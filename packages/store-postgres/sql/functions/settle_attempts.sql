@@ -2,7 +2,7 @@
 -- lane's next due moment, in one commit. Every array holds one element for each settlement, or none where all
 -- are null; returns the settled messages.
 --
--- While the turn of a lane goes on, its row is locked and not written: what is in flight follows from the
+-- While the turn of a lane continues, its row is locked and not written: what is in flight follows from the
 -- messages. A settlement that comes once more, because its answer was lost, finds its message ended. It
 -- changes nothing, also where the lane was stopped meanwhile: its worker may have the next message by now.
 --

@@ -1,5 +1,5 @@
 -- Takes rows on: the acceptance of their messages, the mark of each row, those that are refused, and when to look
--- again, in one commit. The parameters of the acceptance are for one alone, or empty when all rows are refused.
+-- again, in one commit. The parameters of the acceptance are for a single row, or empty when all rows are refused.
 -- Returns the broken guard, or null and the ids of the messages.
 --
 -- Locks: the campaign, which guards its rows; then those of an acceptance, whose holders never ask for a campaign:

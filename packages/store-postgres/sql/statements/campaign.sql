@@ -1,4 +1,4 @@
--- The messages of a campaign tell what became of rows that were taken on: their statuses are counted in an index
+-- The messages of a campaign tell what happened to rows that were taken on: their statuses are counted in an index
 -- alone, so that a count is exact and costs no change of a message anything.
 
 -- name: get

@@ -133,7 +133,7 @@ where m.transport_id = :transportId
 limit 1
 
 -- name: tick
--- Locks the message alone, and so sees its real state; no lane matters. Where its workspace has conversations it
+-- Locks only the message, and so sees its real state; no lane matters. Where its workspace has conversations it
 -- changes nothing, and says whether the tick takes an event.
 with known as materialized (
   select *

@@ -168,7 +168,7 @@ where n.id = any (:ids)
   and n.removed_at is null
 
 -- name: lockPacing
--- The lane is locked: of two changes the second goes on from what the first has written.
+-- The lane is locked: of two changes the second continues from what the first has written.
 select l.pacing
 from lanes l
 where l.number_id = :id

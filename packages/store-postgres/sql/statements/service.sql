@@ -75,7 +75,7 @@ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis
 
 -- name: figures
 with waiting as (
-  -- Index messages_waiting, which holds waiting messages alone: no more than :countAtMost of its entries.
+  -- Index messages_waiting, which holds only waiting messages: no more than :countAtMost of its entries.
   select
     count(*) filter (where is_queued(m.send_at, :now)) as queued,
     count(*) filter (where is_scheduled(m.send_at, :now)) as scheduled

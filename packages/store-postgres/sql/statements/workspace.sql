@@ -18,7 +18,7 @@ returning
   w.created_at as w_created_at, w.deleted_at as w_deleted_at
 
 -- name: lockName
--- Of two transactions with the same name the second goes on when the first is over.
+-- Of two transactions with the same name the second continues when the first is over.
 select pg_advisory_xact_lock(hashtextextended(:name, 7205759403792793))
 
 -- name: oldestNamed

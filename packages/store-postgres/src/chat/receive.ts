@@ -56,7 +56,7 @@ const toPlace = ({ group, person }: ChatContext) => ({
 
 // Events
 
-/** `position`: drawn before, where what it tells of keeps it. */
+/** `position`: drawn before, where what it reports keeps it. */
 interface Announced {
   readonly event: ServiceEvent
   readonly position?: number | bigint | null

@@ -1,7 +1,7 @@
 /**
  * Batches: calls of one kind that would have to wait go together as one set-based statement. A call that finds
- * no statement under way starts at once, alone; what queues up meanwhile forms the next batch, or another one
- * beside it once many wait. So nothing ever waits for a timer, and the more callers there are the less each of
+ * no statement under way starts at once, by itself; what queues up meanwhile forms the next batch, or an
+ * additional one once many wait. So nothing ever waits for a timer, and the more callers there are the less each of
  * them costs.
  *
  * A call whose rows another transaction locks for long, as a caller's own may, delays no other: its batch
@@ -20,7 +20,7 @@ import { isLockTimeout } from "./HostPool.ts"
 export interface BatcherOptions<E> {
   /** Statements under way at once. */
   readonly concurrency: number
-  /** So many calls wait before another statement begins beside one that is under way. */
+  /** So many calls wait before another statement begins while one is under way. */
   readonly crowd: number
   /** Calls in one statement at most. */
   readonly maxBatch: number

@@ -4,7 +4,7 @@
  * is tried again, and processes are woken by the caller's commit.
  *
  * A savepoint precedes what is joined, so a failed statement undoes no more than that. A refusal undoes the
- * same: it leaves no lock behind, so a number whose message was refused goes on.
+ * same: it leaves no lock behind, so a number whose message was refused continues.
  */
 import { CannotJoin, StoreUnavailable } from "@messaging-service/core"
 import type { CallersTransactions, TransactionClient } from "@messaging-service/core"

@@ -104,7 +104,7 @@ export const unavailable = (operation: string, cause: unknown): StoreUnavailable
 
 const types = { getTypeParser: findDecoder }
 
-/** A connection that breaks fails the statement on it; between statements that is no news. */
+/** A connection that breaks fails the statement on it; between statements that is nothing new. */
 const brokenBetween = () => undefined
 
 /** The next free client. One that comes after it was given up goes back at once. */
@@ -208,7 +208,7 @@ const defaultMaximum = 10
 export const getMaximum = (pool: HostPool): number => pool.options?.max ?? defaultMaximum
 
 /**
- * The host has clients of the pool too: each may have to be waited for. A pool tells of its idle clients
+ * The host has clients of the pool too: each may have to be waited for. A pool reports its idle clients
  * that broke with an event, which would end a program that does not listen; the next statement tells too.
  */
 export const hostConnections = (pool: HostPool) =>

@@ -68,7 +68,7 @@ export type Row<Name extends SqlName> = {
 
 type NamesOf<Name extends SqlName> = Extract<keyof Types[Name]["params"], string>
 
-/** One element of each array that a statement is sent; of those alone whose names begin so. */
+/** One element of each array that a statement is sent; only of those with names that begin so. */
 export type Element<Name extends SqlName, Prefix extends string = ""> = {
   readonly [
     Param in NamesOf<Name> as Types[Name]["params"][Param] extends `${string}[]`
@@ -86,7 +86,7 @@ export type Columns<One> = {
 
 /**
  * Array parameters made of rows. Nulls alone are not worth sending: an array that would hold nothing else is
- * empty, and `unnest` of several arrays and subscripts fill it up. Of no rows there are no arrays: what is
+ * empty, and `unnest` of several arrays and subscripts fill it up. No rows have no arrays: what is
  * left out is sent empty.
  */
 export const toColumns = <One extends object>(rows: ReadonlyArray<One>): Columns<One> => {
@@ -127,7 +127,7 @@ export const toParameter = (type: SqlType, value: unknown): PgTypes.Parameter =>
   value: encode(type, value),
 })
 
-/** `:name` as psql has it, which is no cast and no slice of an array. */
+/** `:name` as psql has it, which is neither a cast nor a slice of an array. */
 const placeholder = /(?<![:\w[\]]):([a-zA-Z]\w*)/g
 
 const getText = (name: SqlName, params: ReadonlyArray<string>): string => {

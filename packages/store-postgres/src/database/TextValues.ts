@@ -71,7 +71,7 @@ export const asText = (text: string, parameters: ReadonlyArray<unknown>): TextSt
 
 type Decode = (text: string) => unknown
 
-/** `2026-03-02 12:00:00.25+00`; what JavaScript has no time for is no valid one. */
+/** `2026-03-02 12:00:00.25+00`; what JavaScript has no time for is not valid. */
 const toDate: Decode = (text) => {
   const iso = text.replace(" ", "T")
   return new Date(/[+-]\d\d$/.test(iso) ? `${iso}:00` : iso)

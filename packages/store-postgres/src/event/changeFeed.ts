@@ -1,4 +1,4 @@
-/** What open pages are told of. */
+/** What open pages learn of. */
 import type {
   MessageId,
   ChangeFeedMark,

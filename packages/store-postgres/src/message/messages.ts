@@ -164,7 +164,7 @@ const toNumberId = ({ numberId }: Acceptance): NumberId => numberId
 
 type ChangeElement = Omit<Element<"end_messages">, "numberId" | "messageId">
 
-/** How a message ends and how that is reported; all null for one that goes on waiting. */
+/** How a message ends and how that is reported; all null for one that continues waiting. */
 export const toChangeElement = (change: MessageChange | null): ChangeElement => ({
   state: change?.message.state ?? null,
   sentAt: change?.message.sentAt ?? null,
@@ -194,7 +194,7 @@ const toReport = (change: Pick<MessageChange, "callback" | "event"> | null) => (
   callbackBody: change?.callback?.body ?? null,
 })
 
-/** The messages of these rows; tells of deliveries. */
+/** The messages of these rows; reports deliveries. */
 const endedIds = (
   rows: Effect.Effect<ReadonlyArray<Row<"end_messages">>, StoreUnavailable>,
   notify: Effect.Effect<void>,

@@ -35,7 +35,7 @@ const findErrno = (cause: unknown): number | undefined =>
 /** ENOSPC, as the errors of Emscripten's file system number it. */
 const noSpace = 51
 
-/** What a failure says; an error of Emscripten's file system has a number alone. */
+/** What a failure says; an error of Emscripten's file system has only a number. */
 export const describe = (cause: unknown): string => {
   const errno = findErrno(cause)
   if (errno === noSpace) return "No space left on device"

@@ -41,7 +41,7 @@ export class PgliteConnection extends Duplex {
       if (length === undefined || this.#received.length - at < length) break
       const kind = this.#started ? this.#received[at] : undefined
       const isCancel = !this.#started && this.#received.readInt32BE(at + 4) === cancelRequest
-      // One backend works off one statement at a time: by now there is nothing to cancel.
+      // One backend processes one statement at a time: by now there is nothing to cancel.
       if (kind === terminate || isCancel) {
         done()
         this.destroy()

@@ -55,7 +55,7 @@ export class PgliteThread {
   #requestedAt: number | undefined
   /** Why it ended, once it has. */
   #reason: string | undefined
-  /** Hears of housekeeping that failed. */
+  /** Learns of housekeeping that failed. */
   onFailure: ((reason: string) => void) | undefined
   /** When it ended, with the reason. */
   readonly ended: Promise<string>

@@ -50,7 +50,7 @@ const openThread = (options: ThreadOptions, handOver: (thread: PgliteThread) => 
 
 /**
  * The database while it is open; one that ended is opened again, which recovers all that was acknowledged. In between
- * its connections fail. What lay in memory alone is lost with it.
+ * its connections fail. What lay only in memory is lost with it.
  */
 const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
   const runLog = Effect.runSyncWith(yield* Effect.context<never>())

@@ -1,6 +1,6 @@
 /**
  * Erasing what has outlived its retention. Each statement walks lists of rows (the messages, events or
- * attempts of one workspace) from the oldest, erases a few, and says where the next one goes on. A list
+ * attempts of one workspace) from the oldest, erases a few, and says where the next one starts. A list
  * ends at the first row that was made when its moment had come: no row ends before it is made.
  */
 import { erasedAtOnce } from "@messaging-service/core"

@@ -74,7 +74,7 @@ const checkCampaigns = statement("workspace.lookAtCampaigns")
 const lockLanes = statement("workspace.lockLanes")
 const disableLanes = statement("workspace.disable")
 const remove = statement("delete_workspace")
-/** No session of a disabled workspace goes on. */
+/** No session of a disabled workspace continues. */
 const endPortal = statement("end_portal")
 
 export const workspaceStore = (database: DatabaseService): WorkspaceStore => ({

@@ -118,7 +118,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     }),
   )
 
-  it.effect("how long a turn may be, what cuts it, and whether it goes on", () =>
+  it.effect("how long a turn may be, what cuts it, and whether it continues", () =>
     compare("turns", {
       rows: { l: "lanes", q: "(most integer, room integer, due_at timestamptz, now timestamptz)" },
       sql: `json_build_array(

@@ -51,7 +51,7 @@ export const receivedRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
     }),
   )
 
-  it.effect("what becomes of a new message's file", () =>
+  it.effect("what happens to a new message's file", () =>
     compare("new files", {
       rows: {
         q: "(media text, most bigint, size bigint, has_source boolean, received timestamptz, now timestamptz, recent bigint)",

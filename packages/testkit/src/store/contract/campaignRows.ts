@@ -1,4 +1,4 @@
-/** `CampaignStore`: records and drafts, their rows, and uploads that break off. */
+/** `CampaignStore`: records and drafts, their rows, and interrupted uploads. */
 import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type { Campaign } from "@messaging-service/core"

@@ -1,4 +1,4 @@
-/** `ChatStore.receive`: edits, revocations and reactions, and what becomes of them. */
+/** `ChatStore.receive`: edits, revocations and reactions, and what happens to them. */
 import { assert } from "@effect/vitest"
 import {
   changedEvent,
@@ -84,7 +84,7 @@ const aReaction = (
   ...overrides,
 })
 
-/** What became of one thing. */
+/** What happened to one thing. */
 const become = (number: SendingNumber, change: IncomingChange, now = noon) =>
   Effect.map(receive(number, [change], now), (outcomes) => only(outcomes).became)
 

@@ -1,4 +1,4 @@
-/** `ChatStore`: how far chats are read, and what remotes hear of it. */
+/** `ChatStore`: how far chats are read, and what remotes learn of it. */
 import { assert } from "@effect/vitest"
 import { Store, toShard } from "@messaging-service/core"
 import type {

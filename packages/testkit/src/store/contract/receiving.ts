@@ -1,4 +1,4 @@
-/** `ChatStore`: what people write to numbers, and what becomes of it. */
+/** `ChatStore`: what people write to numbers, and what happens to it. */
 import { assert } from "@effect/vitest"
 import {
   messageJson,

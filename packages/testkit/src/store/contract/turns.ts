@@ -63,7 +63,7 @@ const toTurn = (claimed: ClaimedMessage): ReadonlyArray<Message> => [
   ...claimed.rest,
 ]
 
-/** As the worker goes on with that message. */
+/** As the worker continues with that message. */
 const goOnWith = (claimed: ClaimedMessage, index: number): ClaimedMessage => ({
   ...claimed,
   message: at(toTurn(claimed), index),

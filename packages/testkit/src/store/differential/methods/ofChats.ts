@@ -289,7 +289,7 @@ export const ofChats: Methods<"chats"> = {
       return [c.scope(c.record("number")), filter, { before, limit: c.limit() }]
     },
     learn: ({ items }, _, c) => learnChats(items, c),
-    // Where a page goes on is an activity.
+    // Where a page continues is an activity.
     compared: ({ items, next }) => ({ items, activity: next }),
   },
   getChat: {
