@@ -6610,7 +6610,7 @@ export interface ChangeWebhook {
     /** @description Public `https://` address. */
     readonly url?: string;
     /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -6921,7 +6921,7 @@ export interface CreateWebhook {
     /** @description Public `https://` address. */
     readonly url: string;
     /** @description Event types to deliver. Default: the four of messages. The others need conversations. */
-    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description A note. */
     readonly description?: string;
 }
@@ -6955,7 +6955,7 @@ export interface Delivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -7172,7 +7172,7 @@ export interface LastDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @enum {string} */
     readonly status: "delivered" | "retrying" | "failed";
     /** @description From 1; starts again for each redelivery. */
@@ -7278,7 +7278,7 @@ export interface LoggedDelivery {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
@@ -7775,7 +7775,7 @@ export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
     /** @enum {string} */
-    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping";
     /** @enum {boolean} */
     readonly queued: true;
 }
@@ -8516,7 +8516,7 @@ export interface Webhook {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -8539,7 +8539,7 @@ export interface WebhookWithSecret {
     readonly id: number;
     readonly url: string;
     readonly description: string;
-    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered")[];
     /** @description Last four characters of the signing secret. */
     readonly secret_last4: string;
     /** @description False for a stopped endpoint. */
@@ -8811,7 +8811,7 @@ export interface CreateWorkspaceWebhookQuery {
 }
 export interface ListDeliveriesQuery {
     /** @description One or several, comma-separated. */
-    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping")[];
+    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "message.delivered" | "message.read" | "number.connected" | "number.disconnected" | "number.paused" | "number.resumed" | "number.gap" | "number.restricted" | "number.unrestricted" | "message.received" | "message.echo" | "message.edited" | "message.revoked" | "message.reaction" | "message.recovered" | "ping")[];
     /** @description Only attempts that delivered nothing. */
     readonly failed?: true;
     /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */

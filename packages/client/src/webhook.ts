@@ -104,6 +104,29 @@ export interface WebhookGap {
   }
 }
 
+/** What WhatsApp lets a number do with people who never wrote to it. */
+export interface WebhookRestrictions extends Pick<WebhookNumber, "number"> {
+  readonly restrictions: {
+    readonly number_id: number
+    /** `new_chats_closed`: people who never wrote to the number cannot be written to. */
+    readonly state: "none" | "new_chats_closed" | "unknown"
+    /** Its end; null when unknown. */
+    readonly until: string | null
+    /** WhatsApp's name of the reason; null for none. */
+    readonly reason: string | null
+    /** Null when unknown. */
+    readonly new_chats: {
+      /** Null without a cap. */
+      readonly limit: number | null
+      readonly used: number
+      readonly resets_at: string | null
+      readonly warning: "none" | "first" | "second" | "capped"
+    } | null
+    /** When WhatsApp last told of it. */
+    readonly checked_at: string | null
+  }
+}
+
 /** A reaction, and the message that it is to. */
 export type WebhookReaction = {
   readonly reaction: {
@@ -131,6 +154,10 @@ export type WebhookEvent =
       readonly data: WebhookNumber
     })
   | (Envelope & { readonly type: "number.gap"; readonly data: WebhookGap })
+  | (Envelope & {
+      readonly type: "number.restricted" | "number.unrestricted"
+      readonly data: WebhookRestrictions
+    })
   | (Envelope & {
       readonly type:
         | "message.received"

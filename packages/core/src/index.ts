@@ -116,6 +116,8 @@ export type {
 } from "./store/ChangeFeedStore.ts"
 export type { Outbox } from "./store/WebhookStore.ts"
 export { conversationEventTypes, eventTypes, gapEventType } from "./model/Event.ts"
+export { restrictionEventTypes } from "./model/Event.ts"
+export type { RestrictionEventType } from "./model/Event.ts"
 export { isConversationEvent, isReceivedEvent, numberEventTypes } from "./model/Event.ts"
 export { receivedEventTypes, tickEvents, webhookEventTypes } from "./model/Event.ts"
 export type { ConversationEventType, EventType, MessageEvent } from "./model/Event.ts"
@@ -143,6 +145,16 @@ export { changedEvent, changedMessage, changedReaction, gapEvent } from "./model
 export { isRecovered, mostReactions, numberAsPerson, reactionEvent } from "./model/Received.ts"
 export { receivedEvent, receivedJson, reportedGap, reportedReaction } from "./model/Received.ts"
 export { reportedReceived } from "./model/Received.ts"
+export { capWarnings, currentRestrictions, nextRestrictionsCheck } from "./model/Restrictions.ts"
+export { reportedRestrictions, restrictionReport, restrictionStates } from "./model/Restrictions.ts"
+export { restrictionsEvent, restrictionsJson, unknownRestrictions } from "./model/Restrictions.ts"
+export type { NumberRestrictions, ReportedRestrictions } from "./model/Restrictions.ts"
+export type {
+  CapWarning,
+  NewChatCap,
+  Restrictions,
+  RestrictionState,
+} from "./model/Restrictions.ts"
 export type { Chat, ChatType, Reaction, ReceivedJson, ReceivedMessage } from "./model/Received.ts"
 export { isFetchedOnArrival, isRecent, newFileState } from "./model/ReceivedFile.ts"
 export { receivedFileStates } from "./model/ReceivedFile.ts"

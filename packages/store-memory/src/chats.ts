@@ -747,6 +747,7 @@ export const chatStore = (
     const owner = findWorkspace(tables, workspaceId)
     if (owner === undefined || owner.conversations === null) return false
     owner.conversations = null
+    for (const lane of owner.lanes) lane.restrictions = null
     return true
   },
 

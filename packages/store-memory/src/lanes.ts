@@ -124,6 +124,7 @@ export const openLane = (
     reactions: new Set(),
     awaySince: null,
     isPauseReported: false,
+    restrictions: null,
     pacedUntil: null,
     limitedUntil: null,
     diskFailuresInARow: 0,
@@ -587,6 +588,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removedAt ??= now
   lane.limitedUntil = null
   lane.control = { ...lane.control, pauses: noPauses }
+  lane.restrictions = null
   tables.linkings.delete(lane.number.id)
   checkCampaigns(lane.workspace, now)
   applyChange(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })

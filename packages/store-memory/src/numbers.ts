@@ -54,6 +54,7 @@ import {
 } from "./lanes.ts"
 import { finishClaim, findLane, findWorkspace, isLost, laneIn, wakeCampaigns } from "./tables.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
+import { restrictionSteps } from "./restrictions.ts"
 import { report } from "./webhooks.ts"
 
 // `LinkingStore` in memory. It scans the few connecting numbers each time.
@@ -443,4 +444,5 @@ const connectionSteps = (
 export const numberStore = (tables: Tables): NumberStoreSteps => ({
   ...numberSteps(tables),
   ...connectionSteps(tables),
+  ...restrictionSteps(tables),
 })

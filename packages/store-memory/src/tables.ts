@@ -50,6 +50,7 @@ import type {
   ReminderContent,
   ReminderId,
   RequestWindow,
+  Restrictions,
   RowRecipient,
   RowStatus,
   SealedProxy,
@@ -282,6 +283,8 @@ export interface Lane extends InAgenda {
   awaySince: number | null
   /** Whether the latest event of its pauses told of a begin. */
   isPauseReported: boolean
+  /** What the platform lets it do with new chats; null: nothing is stored. */
+  restrictions: StoredRestrictions | null
   /** Since when the number has its status, and why; null when it never had another one. */
   changed: ConnectionFacts["changed"]
   report: ConnectionFacts["report"]
@@ -327,6 +330,12 @@ export interface Lane extends InAgenda {
   readonly sentTimes: Array<number>
   /** When each of its recipients first got a message. */
   readonly recipients: Map<string, number>
+}
+
+export interface StoredRestrictions {
+  readonly restrictions: Restrictions
+  /** Whether the latest event was `number.restricted`. */
+  readonly isReported: boolean
 }
 
 interface InFlight {

@@ -149,6 +149,25 @@ create table conversation_settings (
   since timestamptz not null
 );
 
+-- What WhatsApp lets numbers do with new chats, in workspaces with conversations.
+create table number_restrictions (
+  number_id bigint primary key,
+  workspace_id bigint not null references conversation_settings on delete cascade,
+  state text not null,
+  until timestamptz,
+  reason text,
+  -- Null with chats_used: without a cap; chats_used null: nothing is known of one.
+  chat_limit bigint,
+  chats_used bigint,
+  resets_at timestamptz,
+  warning text,
+  checked_at timestamptz,
+  -- Whether the latest event was number.restricted.
+  is_reported boolean not null
+) with (fillfactor = 50);
+-- Serves turning conversations off.
+create index number_restrictions_by_workspace on number_restrictions (workspace_id);
+
 -- Signed-in browsers, by the hash of the id in their cookie.
 create table browser_sessions (
   hash text primary key,

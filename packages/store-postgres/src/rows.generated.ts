@@ -375,6 +375,10 @@ export const sqlTypes = {
     params: { receivedId: "bigint", lease: "bigint", workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz" },
     columns: { id: "bigint?", used: "bigint" },
   },
+  "restrict_number": {
+    params: { number: "bigint", workspaceId: "bigint", mode: "text", state: "text", until: "timestamptz", reason: "text", chatLimit: "bigint", chatsUsed: "bigint", resetsAt: "timestamptz", warning: "text", checkedAt: "timestamptz", isReported: "boolean", now: "timestamptz", eventId: "text", eventType: "text", eventBody: "text" },
+    columns: { answer: "void?" },
+  },
   "resume_webhook_endpoint": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", limit: "integer", now: "timestamptz" },
     columns: { answer: "text?" },
@@ -1114,6 +1118,14 @@ export const sqlTypes = {
   "number.callback": {
     params: { id: "bigint" },
     columns: { callback_url: "text?" },
+  },
+  "number.lockToRestrict": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
+  },
+  "number.restrictions": {
+    params: { id: "bigint", workspaceId: "bigint" },
+    columns: { state: "text", until: "timestamptz?", reason: "text?", chat_limit: "bigint?", chats_used: "bigint?", resets_at: "timestamptz?", warning: "text?", checked_at: "timestamptz?", is_reported: "boolean" },
   },
   "outbox.read": {
     params: { after: "bigint", limit: "bigint" },

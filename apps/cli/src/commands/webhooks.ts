@@ -55,6 +55,8 @@ const events = [
   "number.paused",
   "number.resumed",
   "number.gap",
+  "number.restricted",
+  "number.unrestricted",
   "message.received",
   "message.echo",
   "message.edited",

@@ -33,6 +33,11 @@ export type NumberEventType = (typeof numberEventTypes)[number]
 /** Messages of a number may be missing. */
 export const gapEventType = "number.gap"
 
+/** Of what WhatsApp lets a number do with new chats. */
+export const restrictionEventTypes = ["number.restricted", "number.unrestricted"] as const
+
+export type RestrictionEventType = (typeof restrictionEventTypes)[number]
+
 /** Of what people write; an endpoint needs `chats:read` for them. */
 export const receivedEventTypes = [
   "message.received",
@@ -51,6 +56,7 @@ export const conversationEventTypes = [
   tickEvents.read,
   ...numberEventTypes,
   gapEventType,
+  ...restrictionEventTypes,
   ...receivedEventTypes,
 ] as const
 

@@ -205,6 +205,14 @@ export const pauseReport = (
       }
 }
 
+/** What an event tells of its number. */
+export const eventNumber = ({
+  id,
+  phone,
+  platform,
+  status,
+}: SendingNumber): ReportedNumber["number"] => ({ id, phone, platform, status })
+
 /** The event of a number, as the change left it at `now` (contract: Events of conversations). */
 export const numberEvent = (
   id: EventId,
@@ -223,12 +231,7 @@ export const numberEvent = (
     type,
     created_at: formatInstant(now),
     data: {
-      number: {
-        id: number.id,
-        phone: number.phone,
-        platform: number.platform,
-        status: number.status,
-      },
+      number: eventNumber(number),
       reason,
       since: formatInstant(since),
     },

@@ -2,10 +2,11 @@
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { Callback } from "../model/MessageChange.ts"
-import type { NumberEventIds, NumberId, WorkspaceId } from "../model/Ids.ts"
+import type { EventId, NumberEventIds, NumberId, WorkspaceId } from "../model/Ids.ts"
 import type { ExactQuota, QuotaLimit } from "../model/Message.ts"
 import { stoppedUntil } from "../model/Lane.ts"
 import type { Pacing } from "../model/Pacing.ts"
+import type { Restrictions } from "../model/Restrictions.ts"
 import { pausedUntil } from "../model/SendingNumber.ts"
 import type {
   ConnectionReason,
@@ -342,6 +343,22 @@ export interface NumberStore {
     dailyLimit: QuotaLimit,
     limit: number,
   ): Effect.Effect<ReadonlyArray<NumberActivity>, StoreUnavailable>
+  /**
+   * Stores what the platform lets the number do, while its workspace has conversations, and the event
+   * of the change in that commit (`restrictionReport`). False while they are off, and when unknown or
+   * removed. They are erased with the number, and once conversations are off.
+   */
+  restrict(
+    id: NumberId,
+    restrictions: Restrictions,
+    now: number,
+    eventId: EventId,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** As stored; null when nothing is, also when unknown, removed, or of another workspace. */
+  restrictions(
+    workspaceId: WorkspaceId,
+    id: NumberId,
+  ): Effect.Effect<Restrictions | null, StoreUnavailable>
   /** Stores the states of a worker's connections. */
   reportConnections(
     reports: ReadonlyArray<ConnectionReport>,

@@ -130,6 +130,8 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
   "number.paused": "Number paused",
   "number.resumed": "Number resumed",
   "number.gap": "Messages may be missing",
+  "number.restricted": "New chats closed",
+  "number.unrestricted": "New chats open",
   "message.received": "Received",
   "message.echo": "Written on the phone",
   "message.edited": "Edited",

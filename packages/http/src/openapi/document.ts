@@ -14,10 +14,16 @@ import {
   operations,
   platforms,
   receivedEventTypes,
+  restrictionEventTypes,
   tickEvents,
   webhookEventTypes,
 } from "@messaging-service/core"
-import type { NumberEventType, OperationRule, ReceivedEventType } from "@messaging-service/core"
+import type {
+  NumberEventType,
+  OperationRule,
+  ReceivedEventType,
+  RestrictionEventType,
+} from "@messaging-service/core"
 import { Schema } from "effect"
 import { documentOpen, IdJson, Time } from "../Entry.ts"
 import type { Entry, OpenRoute, OperationInput } from "../Entry.ts"
@@ -45,6 +51,7 @@ import {
   retryAfter,
 } from "./Operation.ts"
 import { ReactionJson, ReceivedMessageJson } from "../v2/chats.ts"
+import { RestrictionsJson } from "../v2/restrictions.ts"
 import { MessageJson } from "../v2/messages.ts"
 import type {
   Answer,
@@ -750,6 +757,28 @@ const messageEvents = {
   },
 } as const
 
+const NumberEventJson = Schema.Struct({
+  number: Schema.Struct({
+    id: IdJson,
+    phone: Schema.NullOr(Schema.String),
+    platform: Schema.Literals(platforms),
+    status: Schema.Literals(numberStatuses),
+  }),
+  reason: Schema.NullOr(Schema.Literals(connectionReasons)),
+  since: Time,
+})
+
+const RestrictionEventJson = Schema.Struct({
+  number: NumberEventJson.fields.number,
+  restrictions: RestrictionsJson,
+})
+
+/** When those of its restrictions occur, where conversations are on. */
+const restrictionEvents: Readonly<Record<RestrictionEventType, string>> = {
+  "number.restricted": "WhatsApp lets a number open no new chats.",
+  "number.unrestricted": "WhatsApp lets a number open new chats again.",
+}
+
 /** When the events of a number occur, where conversations are on. */
 const numberEvents: Readonly<Record<NumberEventType, string>> = {
   "number.connected": "A number was connected.",
@@ -810,16 +839,7 @@ const GapEventJson = Schema.Struct({
   }),
 })
 
-const NumberEventJson = Schema.Struct({
-  number: Schema.Struct({
-    id: IdJson,
-    phone: Schema.NullOr(Schema.String),
-    platform: Schema.Literals(platforms),
-    status: Schema.Literals(numberStatuses),
-  }),
-  reason: Schema.NullOr(Schema.Literals(connectionReasons)),
-  since: Time,
-})
+const eventNumber = { id: 1, phone: "15551234567", platform: "whatsapp", status: "connected" }
 
 const webhookCalls: ReadonlyArray<Call> = [
   ...([...webhookEventTypes, ...Object.values(tickEvents)] as const).map((type) => {
@@ -828,7 +848,7 @@ const webhookCalls: ReadonlyArray<Call> = [
   }),
   ...numberEventTypes.map((type) =>
     eventCall(type, `${numberEvents[type]} Needs conversations.`, NumberEventJson, {
-      number: { id: 1, phone: "15551234567", platform: "whatsapp", status: "connected" },
+      number: eventNumber,
       reason: null,
       since: "2030-01-31T07:00:02Z",
     }),
@@ -838,6 +858,12 @@ const webhookCalls: ReadonlyArray<Call> = [
     "Messages of a number may be missing, and nothing else tells of them. Needs conversations.",
     GapEventJson,
     { gap: examples.gap },
+  ),
+  ...restrictionEventTypes.map((type) =>
+    eventCall(type, `${restrictionEvents[type]} Needs conversations.`, RestrictionEventJson, {
+      number: eventNumber,
+      restrictions: type === "number.restricted" ? examples.restrictions : examples.noRestrictions,
+    }),
   ),
   ...receivedEventTypes.map((type) => {
     const { data = ReceivedEventJson, example, occasion } = receivedEvents[type]

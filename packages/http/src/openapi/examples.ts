@@ -68,6 +68,15 @@ const chat = {
   merged_into: null,
 }
 
+const restrictions = {
+  number_id: 1,
+  state: "new_chats_closed",
+  until: "2030-01-31T19:00:00Z",
+  reason: "DEFAULT",
+  new_chats: { limit: 100, used: 42, resets_at: "2030-02-01T00:00:00Z", warning: "none" },
+  checked_at: "2030-01-31T07:00:02Z",
+}
+
 const reaction = { from: received.from, emoji: "👍", at: "2030-01-31T07:00:30Z" }
 
 export const examples = {
@@ -86,6 +95,8 @@ export const examples = {
     until: "2030-01-31T07:00:02Z",
     reason: "relinked",
   },
+  noRestrictions: { ...restrictions, state: "none", until: null, reason: null },
+  restrictions,
   chat,
   /** What only operators see of a message. */
   workspaceOnly: { reference: null, transport_id: "0123456789ABCDEF0123" },

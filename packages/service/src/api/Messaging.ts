@@ -1,7 +1,7 @@
 /** The opened service: what `open` returns, and what each caller can do with it. */
 import type { HasId, Mode, Scope } from "./common.ts"
 import type { MediaApi, Message, MessagesApi } from "./messages.ts"
-import type { NumberChecksApi, NumbersApi, SendingNumber } from "./numbers.ts"
+import type { NumberChecksApi, NumbersApi, Restrictions, SendingNumber } from "./numbers.ts"
 import type {
   ConnectionReason,
   Epoch,
@@ -19,6 +19,7 @@ import type {
   NumberEventType,
   ReactionEventType,
   ReceivedEventType,
+  RestrictionEventType,
   WebhooksApi,
 } from "./webhooks.ts"
 
@@ -106,7 +107,7 @@ export interface MessageEvent {
   /** What happened. */
   readonly type: Exclude<
     EventType,
-    NumberEventType | GapEventType | ReceivedEventType | ReactionEventType
+    NumberEventType | GapEventType | RestrictionEventType | ReceivedEventType | ReactionEventType
   >
   /** Increases from event to event. Store the latest, and pass it as `after` when you listen again. */
   readonly position: number
@@ -189,16 +190,34 @@ export interface GapEvent {
   }
 }
 
+/** A stored event of what WhatsApp lets a number do with new chats, while conversations are on. */
+export interface RestrictionEvent {
+  /** `evt_` and 24 characters; webhooks carry the same id. */
+  readonly id: string
+  /** What happened. */
+  readonly type: RestrictionEventType
+  /** As of a `MessageEvent`. */
+  readonly position: number
+  /** When it happened. */
+  readonly createdAt: Date
+  /** The number at that moment. */
+  readonly number: Pick<SendingNumber, "id" | "phone" | "platform" | "status">
+  /** What it may do since then. */
+  readonly restrictions: Restrictions
+}
+
 /** The event of that type. */
 export type ServiceEvent<Type extends EventType = EventType> = Type extends NumberEventType
   ? NumberEvent
   : Type extends GapEventType
     ? GapEvent
-    : Type extends ReceivedEventType
-      ? ReceivedEvent
-      : Type extends ReactionEventType
-        ? ReactionEvent
-        : MessageEvent
+    : Type extends RestrictionEventType
+      ? RestrictionEvent
+      : Type extends ReceivedEventType
+        ? ReceivedEvent
+        : Type extends ReactionEventType
+          ? ReactionEvent
+          : MessageEvent
 
 /** Options of a listener. */
 export interface ListenOptions {

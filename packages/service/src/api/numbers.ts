@@ -52,6 +52,37 @@ export interface NumberView extends SendingNumber {
   readonly connect: LinkView | null
 }
 
+/** How many new chats WhatsApp lets a number open. */
+export interface NewChatCap {
+  /** Null without a cap. */
+  readonly limit: number | null
+  /** New chats of the period. */
+  readonly used: number
+  /** When `used` starts again; null when unknown. */
+  readonly resetsAt: Date | null
+  /** How near the cap is. */
+  readonly warning: "none" | "first" | "second" | "capped"
+}
+
+/** What WhatsApp lets a number do with people who never wrote to it. */
+export interface Restrictions {
+  /** The number. */
+  readonly numberId: number
+  /**
+   * `new_chats_closed`: people who never wrote to the number cannot be written to. `unknown`: not asked
+   * yet, not connected, or refused; always for Telegram.
+   */
+  readonly state: "none" | "new_chats_closed" | "unknown"
+  /** End of `new_chats_closed`; null when unknown. */
+  readonly until: Date | null
+  /** WhatsApp's name of the reason; null for none. */
+  readonly reason: string | null
+  /** Null when unknown. */
+  readonly newChats: NewChatCap | null
+  /** When WhatsApp was last asked or told of it; null for never. */
+  readonly checkedAt: Date | null
+}
+
 /** A number to link, or to link again. */
 export interface ConnectNumber {
   /** How to link it. Default: `qr`. */

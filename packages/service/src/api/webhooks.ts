@@ -18,6 +18,9 @@ export type NumberEventType =
 /** Messages of a number may be missing; a workspace learns of it while conversations are on. */
 export type GapEventType = "number.gap"
 
+/** What WhatsApp lets a number do with new chats; a workspace hears of it while conversations are on. */
+export type RestrictionEventType = "number.restricted" | "number.unrestricted"
+
 /** Events of what people write, which a workspace hears while conversations are on. */
 export type ReceivedEventType =
   | "message.received"
@@ -36,6 +39,7 @@ export type EventType =
   | "message.read"
   | NumberEventType
   | GapEventType
+  | RestrictionEventType
   | ReceivedEventType
   | ReactionEventType
 

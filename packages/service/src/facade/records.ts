@@ -12,7 +12,7 @@ import { Clock, Effect } from "effect"
 import type { Chat, ReceivedMessage } from "../api/chats.ts"
 import type { PortalSession } from "../api/Messaging.ts"
 import type { MediaFile, Message, Timeline } from "../api/messages.ts"
-import type { NumberView, SendingNumber } from "../api/numbers.ts"
+import type { NumberView, Restrictions, SendingNumber } from "../api/numbers.ts"
 import type {
   ConversationSettings,
   OperatedNumber,
@@ -189,6 +189,14 @@ export const operatedShown = ({
 })
 
 export const connectionShown = dated<Core.NumberConnection>
+
+export const restrictionsShown = ({
+  newChats,
+  ...same
+}: CoreRecords.NumberRestrictions): Restrictions => ({
+  ...dated(same),
+  newChats: newChats && dated(newChats),
+})
 
 export const telegramLoginShown = ({ qr, ...same }: Core.TelegramLoginView): TelegramLogin => ({
   ...dated(same),

@@ -9,12 +9,14 @@ import {
   reportedNumber,
   reportedReaction,
   reportedReceived,
+  reportedRestrictions,
+  restrictionEventTypes,
 } from "@messaging-service/core"
 import type { OutboxEvent, Refusal } from "@messaging-service/core"
 import { Data, Effect } from "effect"
 import type { ReactionEvent, ServiceEvent } from "../api/Messaging.ts"
-import type { EventType, NumberEventType } from "../api/webhooks.ts"
-import { messageReported, receivedReported } from "./records.ts"
+import type { EventType, NumberEventType, RestrictionEventType } from "../api/webhooks.ts"
+import { messageReported, receivedReported, restrictionsShown } from "./records.ts"
 import { isFunction, must, checkRule } from "./rules.ts"
 
 /** The error that a handler threw or rejected with. */
@@ -26,6 +28,9 @@ class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: 
 
 const isNumberEvent = (type: EventType): type is NumberEventType =>
   (numberEventTypes as ReadonlyArray<EventType>).includes(type)
+
+const isRestrictionEvent = (type: EventType): type is RestrictionEventType =>
+  (restrictionEventTypes as ReadonlyArray<EventType>).includes(type)
 
 const reactionReported = (
   event: Omit<OutboxEvent, "eventId" | "id">,
@@ -52,6 +57,10 @@ const toEvent = ({ eventId, id, ...event }: OutboxEvent): ServiceEvent => {
   if (isNumberEvent(event.type)) {
     const { since, ...reported } = reportedNumber(event.body)
     return { ...shared, type: event.type, ...reported, since: new Date(since) }
+  }
+  if (isRestrictionEvent(event.type)) {
+    const { number, restrictions } = reportedRestrictions(event.body)
+    return { ...shared, type: event.type, number, restrictions: restrictionsShown(restrictions) }
   }
   if (isReceivedEvent(event.type)) {
     const receivedMessage = receivedReported(reportedReceived(event.body))

@@ -17,6 +17,11 @@ begin
   where n.id = p_id
     and n.workspace_id = p_workspace_id
     and n.removed_at is null;
-  return found;
+  if not found then
+    return false;
+  end if;
+  delete from number_restrictions r
+  where r.number_id = p_id;
+  return true;
 end
 $$;

@@ -192,3 +192,22 @@ select n.callback_url
 from numbers n
 where n.id = :id
   and n.removed_at is null
+
+-- name: lockToRestrict
+-- A number whose workspace has conversations; neither goes before the end.
+-- Never null: id, workspace_id, mode, label, platform, status, login_method, created_at
+select
+  n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at
+from numbers n
+join conversation_settings c on c.workspace_id = n.workspace_id
+where n.id = :id
+  and n.removed_at is null
+for no key update of n
+for key share of c
+
+-- name: restrictions
+select
+  r.state, r.until, r.reason, r.chat_limit, r.chats_used, r.resets_at, r.warning, r.checked_at, r.is_reported
+from number_restrictions r
+where r.number_id = :id
+  and r.workspace_id = :workspaceId

@@ -20,6 +20,7 @@ import { control, pacingOrNull, toControl, toPacing } from "../queue/lanes.ts"
 import { newCallback } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { toNumber } from "./numberRow.ts"
+import { getRestrictions, restrict, toRestrictions } from "./restrictions.ts"
 
 // Connections of numbers: what processes report of them, and everything about one.
 
@@ -223,5 +224,8 @@ export const numberStore = (
   connection: readConnection(database),
   connections: listConnections(database),
   reportConnections: reportConnections(database),
+  restrict: restrict(database, notify),
+  restrictions: (workspaceId, id) =>
+    getRestrictions.first(database, { workspaceId, id }, toRestrictions),
   remove: (workspaceId, id, now) => remove.isTrue(database, { workspaceId, id, now }),
 })

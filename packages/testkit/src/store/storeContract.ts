@@ -72,6 +72,7 @@ import { receivedFiles } from "./contract/receivedFiles.ts"
 import { receiving } from "./contract/receiving.ts"
 import { missing } from "./contract/missing.ts"
 import { changes } from "./contract/changes.ts"
+import { restrictions } from "./contract/restrictions.ts"
 import { ticks } from "./contract/ticks.ts"
 import { timelines } from "./contract/timelines.ts"
 import { webhooks } from "./contract/webhooks.ts"
@@ -117,6 +118,7 @@ const topics = {
   "read marks": readMarks,
   "received files": receivedFiles,
   "entries of chats": entriesOfChats,
+  "restrictions of numbers": restrictions,
   timelines,
   lists,
   choices,

@@ -41,7 +41,7 @@ const settings: ConversationSettings = {
 
 const nothingStored = { messages: 0, bytes: 0, oldestAt: null }
 
-const turnOn = (workspaceId: WorkspaceId, since = noon) =>
+export const turnOn = (workspaceId: WorkspaceId, since = noon) =>
   Store.use(({ chats }) => chats.putConversations(workspaceId, { ...settings, since }))
 
 export const someIds = (): NumberEventIds => ({

@@ -292,6 +292,7 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   ]),
   ...getIds(side, "number").flatMap((id) => [
     call("numbers.find", id),
+    ...present(side).map((workspaceId) => call("numbers.restrictions", workspaceId, id)),
     call("numbers.callbackUrl", id),
     call("numbers.settings", [id]),
     call("numbers.getLinking", id),

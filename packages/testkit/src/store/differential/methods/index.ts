@@ -61,6 +61,7 @@ const received = named("chats.putConversations", "chats.receive", "sessions.rece
 const ofConversations = [
   ...methods.filter(({ namespace }) => namespace === "chats"),
   ...named("numbers.setStatus", "numbers.reconnect", "numbers.linked", "webhooks.readEvents"),
+  ...named("numbers.restrict", "numbers.restrictions", "numbers.remove"),
   ...insertions,
   ...Array.from({ length: 4 }, () => received).flat(),
 ]

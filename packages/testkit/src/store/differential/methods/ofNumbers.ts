@@ -1,5 +1,10 @@
 /** Numbers, their connections, and attempts to link them. */
-import { connectionCallback, linkingMillis } from "@messaging-service/core"
+import {
+  capWarnings,
+  connectionCallback,
+  linkingMillis,
+  restrictionStates,
+} from "@messaging-service/core"
 import type {
   Callback,
   ConnectionReason,
@@ -13,6 +18,7 @@ import type {
   NumberId,
   Pacing,
   QuotaLimit,
+  Restrictions,
   SendingNumber,
 } from "@messaging-service/core"
 import { day, minute, oneSecond } from "../../Records.ts"
@@ -35,6 +41,19 @@ export const someEvents = (c: Chooser): NumberEventIds => ({
   status: c.eventId(),
   pause: c.eventId(),
   gap: c.eventId(),
+})
+
+const someRestrictions = (c: Chooser): Restrictions => ({
+  state: c.one(restrictionStates),
+  until: c.maybe(() => c.later()),
+  reason: c.maybe(() => c.text()),
+  newChats: c.maybe(() => ({
+    limit: c.one([null, 100]),
+    used: c.one([0, 42]),
+    resetsAt: c.maybe(() => c.later()),
+    warning: c.one(capWarnings),
+  })),
+  checkedAt: c.maybe(() => c.now),
 })
 
 export const aCap = (c: Chooser): QuotaLimit => ({
@@ -158,6 +177,12 @@ export const ofNumbers: Methods<"numbers"> = {
       ]
     },
   },
+  restrict: {
+    weight: 3,
+    kind: "number",
+    input: (c) => [c.number().id, someRestrictions(c), c.now, c.eventId()],
+  },
+  restrictions: { weight: 1, kind: "number", input: (c) => [...ofNumber(c)] },
   remove: { weight: 1, input: (c) => [...ofNumber(c), c.now] },
   connection: { weight: 3, kind: "number", input: (c) => [...ofNumber(c), c.now, aCap(c)] },
   connections: {
