@@ -125,16 +125,18 @@ const operatorsOnly = ({ context }: { context: { session: BrowserSession } }): v
     throw redirect({ to: "/w/$workspaceId", params: { workspaceId: String(workspaceId) } })
 }
 
+const parseFindAndTrail = (raw: Record<string, unknown>): { find?: string } & TrailSearch => ({
+  ...parseTrail(raw),
+  ...(typeof raw["find"] === "string" || typeof raw["find"] === "number"
+    ? { find: String(raw["find"]) }
+    : {}),
+})
+
 const workspaces = createRoute({
   getParentRoute: () => inside,
   path: "/workspaces",
   beforeLoad: operatorsOnly,
-  validateSearch: (raw: Record<string, unknown>): { find?: string } & TrailSearch => ({
-    ...parseTrail(raw),
-    ...(typeof raw["find"] === "string" || typeof raw["find"] === "number"
-      ? { find: String(raw["find"]) }
-      : {}),
-  }),
+  validateSearch: parseFindAndTrail,
   component: WorkspacesPage,
 })
 
@@ -288,7 +290,7 @@ const settings = createRoute({
 const contacts = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/contacts",
-  validateSearch: parseTrail,
+  validateSearch: parseFindAndTrail,
   component: lazyPage(() => import("./contacts/ContactsPage.tsx"), "ContactsPage"),
 })
 

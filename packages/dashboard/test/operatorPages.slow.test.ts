@@ -84,6 +84,26 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       assert.strictEqual((await fetchMe(key)).status, 401)
     }))
 
+  it("shows scopes and expiry of keys on a phone too", () =>
+    onPage(
+      "/w/1/settings",
+      async (page) => {
+        const name = unique("Phone")
+        await dashboard.operate("POST", "/admin/v1/workspaces/1/keys", {
+          version: 2,
+          name,
+          mode: "live",
+          scopes: ["media"],
+          number_ids: null,
+          expires_in: "30d",
+        })
+        const row = page.getByRole("row", { name })
+        await row.getByText(/^Scopes: Files · Expires: /).waitFor()
+        await row.locator("time").filter({ visible: true }).waitFor()
+      },
+      { width: 360 },
+    ))
+
   const fetchMe = (key: string) =>
     fetch(`${dashboard.serviceUrl}/api/v2/me`, { headers: { authorization: `Bearer ${key}` } })
 

@@ -133,6 +133,11 @@ export const screens: ReadonlyArray<Screen> = [
     path: null,
     ready: press("Add contact", "Phone number with + and country code"),
   },
+  {
+    name: "contacts-import",
+    path: "/w/1/contacts",
+    ready: press("Import CSV", "A header row is optional"),
+  },
   { name: "settings", path: "/w/1/settings", ready: text("Plan name") },
   {
     name: "settings-key",

@@ -136,6 +136,42 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("navigation", { name: "Phones" }).getByText("Image").first().waitFor()
     }))
 
+  it("imports contacts of a file, says what became of each row, and finds them", () =>
+    onPage("/w/1/contacts", async (page) => {
+      const [first, second] = [uniquePhone(), uniquePhone()]
+      const name = unique("Zoë <b>Zed</b>")
+      await dashboard.operate("POST", "/admin/v1/workspaces/1/contacts", { name, phone: second })
+      await page.getByRole("button", { name: "Import CSV" }).first().click()
+      await page.getByLabel("CSV file").setInputFiles({
+        name: "contacts.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from(
+          `phone;name\n${first};${name}\n${second};Again\n${first};Twice\n+12;Wrong\n+15550109999;\n`,
+        ),
+      })
+      await page.getByText("Skipped, without a name or an address: row 6.").waitFor()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByRole("button", { name: "Import 3 contacts" }).click()
+      await dialog.getByText("1 added, 1 already there.").waitFor()
+      await dialog.getByText(/^Row 5: /).waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+      await dialog.getByRole("button", { name: "Done" }).click()
+      const find = page.getByLabel("Search contacts")
+      await find.fill("zed")
+      await find.press("Enter")
+      await page.getByText("2 found").waitFor()
+      await find.fill(first.slice(1))
+      await find.press("Enter")
+      await page.getByText("1 found").waitFor()
+      await page.getByRole("row", { name: first }).getByText(name).waitFor()
+      await page.reload()
+      await page.getByText("1 found").waitFor()
+      await find.fill("nobody")
+      await find.press("Enter")
+      await page.getByRole("button", { name: "Clear search" }).click()
+      await visibleText(page, second).waitFor()
+    }))
+
   it("checks phones that are pasted and those of a file, and gives the results as a file", () =>
     onPage("/w/1/number-checks", async (page) => {
       await page.getByRole("button", { name: "Check phones" }).click()

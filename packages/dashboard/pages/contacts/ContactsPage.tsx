@@ -1,15 +1,21 @@
 /** The contacts of a workspace: a name for a phone or a username. */
-import { getRouteApi, useRouteContext } from "@tanstack/react-router"
+import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Contact } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
+import { Answer } from "../ui/Answer.tsx"
 import { ConfirmCall, FormDialog } from "../ui/Dialog.tsx"
+import { Find } from "../ui/filters.tsx"
 import { formText } from "../ui/forms.tsx"
+import { useKeys } from "../ui/keys.ts"
 import { useList } from "../ui/list.ts"
 import { Button, PageHead } from "../ui/parts.tsx"
-import { PagedTable, RowButton, mono } from "../ui/Table.tsx"
+import { PagedTable, RowButton, Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
+import { ImportContacts } from "./ImportContacts.tsx"
+import { toBody } from "./newContact.ts"
+import { searchContacts, useAllContacts } from "./searchContacts.ts"
 import { contactsLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/contacts")
@@ -35,35 +41,53 @@ const actions = (remove: ((contact: Contact) => void) | null): Columns<Contact> 
   },
 ]
 
+type Over = "add" | "import" | null
+
 export const ContactsPage = () => {
   const id = Number(route.useParams().workspaceId)
+  const { find } = route.useSearch()
+  const navigate = useNavigate({ from: "/w/$workspaceId/contacts" })
   const { session } = useRouteContext({ from: "/inside" })
   const mayChange = session.role !== "member"
-  const contacts = useList("GET /admin/v1/workspaces/{id}/contacts", { path: { id } })
-  const [isAdding, setAdding] = useState(false)
+  const [over, setOver] = useState<Over>(null)
   const [removing, setRemoving] = useState<Contact | null>(null)
+  const close = () => setOver(null)
+  const search = (next: string | undefined) =>
+    void navigate({ search: next === undefined ? {} : { find: next } })
+  useKeys({ "/": () => document.getElementById("find")?.focus() })
+  const shown = {
+    caption: labels.caption,
+    columns: [...columns, ...actions(mayChange ? setRemoving : null)],
+  }
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={labels.title} about={labels.about}>
         {mayChange && (
-          <Button variant="primary" onClick={() => setAdding(true)}>
-            {labels.add}
-          </Button>
+          <>
+            <Button onClick={() => setOver("import")}>{labels.import}</Button>
+            <Button variant="primary" onClick={() => setOver("add")}>
+              {labels.add}
+            </Button>
+          </>
         )}
       </PageHead>
-      <PagedTable
-        list={contacts}
-        caption={labels.caption}
-        columns={[...columns, ...actions(mayChange ? setRemoving : null)]}
-        empty={[
-          "people",
-          labels.empty,
-          <>
-            {labels.emptyAbout} {!mayChange && labels.othersAdd}
-          </>,
-        ]}
-      />
-      {isAdding && <AddContact id={id} close={() => setAdding(false)} />}
+      <search>
+        <Find
+          key={find}
+          className="w-80 max-md:w-full"
+          label={labels.find}
+          example={labels.findExample}
+          find={find}
+          setFind={search}
+        />
+      </search>
+      {find === undefined ? (
+        <All {...shown} id={id} mayChange={mayChange} open={setOver} />
+      ) : (
+        <Found {...shown} id={id} find={find} clear={() => search(undefined)} />
+      )}
+      {over === "add" && <AddContact id={id} close={close} />}
+      {over === "import" && <ImportContacts id={id} close={close} />}
       {removing !== null && (
         <ConfirmCall
           name="DELETE /admin/v1/workspaces/{id}/contacts/{contact_id}"
@@ -79,13 +103,75 @@ export const ContactsPage = () => {
   )
 }
 
+interface Shown {
+  readonly id: number
+  readonly caption: string
+  readonly columns: Columns<Contact>
+}
+
+const All = ({
+  id,
+  mayChange,
+  open,
+  ...shown
+}: Shown & { mayChange: boolean; open: (over: Over) => void }) => (
+  <PagedTable
+    {...shown}
+    list={useList("GET /admin/v1/workspaces/{id}/contacts", { path: { id } })}
+    empty={[
+      "people",
+      labels.empty,
+      <>
+        <p>
+          {labels.emptyAbout} {!mayChange && labels.othersAdd}
+        </p>
+        {mayChange && (
+          <div className="mt-3 flex flex-wrap justify-center gap-2">
+            <Button onClick={() => open("import")}>{labels.import}</Button>
+            <Button variant="primary" onClick={() => open("add")}>
+              {labels.add}
+            </Button>
+          </div>
+        )}
+      </>,
+    ]}
+  />
+)
+
+const Found = ({ clear, find, id, ...shown }: Shown & { find: string; clear: () => void }) => (
+  <Answer query={useAllContacts(id)}>
+    {({ contacts, isWhole }) => {
+      const found = searchContacts(contacts, find)
+      return (
+        <div className="flex flex-col gap-2">
+          <Table
+            {...shown}
+            rows={found}
+            empty={[
+              "search",
+              labels.nothingFound,
+              <>
+                <p>{labels.fewerLetters}</p>
+                <Button className="mt-3" onClick={clear}>
+                  {labels.clear}
+                </Button>
+              </>,
+            ]}
+          />
+          <p role="status" className="text-xs text-soft tabular-nums">
+            {labels.found(found.length)} {!isWhole && labels.notAll}
+          </p>
+        </div>
+      )
+    }}
+  </Answer>
+)
+
 const AddContact = ({ close, id }: { id: number; close: () => void }) => {
   const add = useCall("POST /admin/v1/workspaces/{id}/contacts", close)
   const submit = (data: FormData) => {
-    const name = formText(data, "name")
-    const address = formText(data, "address")
-    const body = /^[\d+]/.test(address) ? { name, phone: address } : { name, username: address }
-    add.mutate({ path: { id }, body })
+    const typed = { name: formText(data, "name"), address: formText(data, "address") }
+    add.mutate({ path: { id }, body: toBody(typed) })
   }
   return (
     <FormDialog

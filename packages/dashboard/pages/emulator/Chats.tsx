@@ -26,7 +26,7 @@ export const Chats = ({
   return (
     <nav aria-label={labels.phones} className="card min-w-0 overflow-hidden">
       <h2 className="label border-b border-line px-3 py-2">{labels.phones}</h2>
-      <ul className="max-h-[38rem] overflow-y-auto max-lg:flex max-lg:overflow-x-auto">
+      <ul className="max-h-[38rem] overflow-y-auto max-lg:flex max-lg:overflow-x-auto max-lg:fades">
         {rows.map(({ entries, last, to }) => (
           <li
             key={to}

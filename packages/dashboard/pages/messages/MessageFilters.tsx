@@ -17,7 +17,7 @@ interface FilterProps {
 }
 
 const scrolls =
-  "flex min-w-0 gap-1.5 md:flex-wrap max-md:-mx-4 max-md:w-[100vw] max-md:overflow-x-auto max-md:px-4 max-md:py-0.5"
+  "flex min-w-0 gap-1.5 md:flex-wrap max-md:-mx-4 max-md:w-[100vw] max-md:overflow-x-auto max-md:pl-4 max-md:fades max-md:py-0.5"
 
 export const MessageFilters = ({
   setSearch,

@@ -26,6 +26,14 @@ const never = <span className="text-soft">{labels.never}</span>
 
 const allScopeLabels = { ...scopeLabels, ...chatScopeLabels }
 
+const toScopes = ({ scopes: allowed }: Key): string =>
+  scopes.every((scope) => allowed.includes(scope))
+    ? labels.everything
+    : allowed.map((scope) => allScopeLabels[scope][0]).join(", ")
+
+const Ends = ({ of: { expires_at: at } }: { of: Key }) =>
+  at === null ? never : <When at={at} how="clock" />
+
 const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
   {
     name: labels.name,
@@ -34,16 +42,16 @@ const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
         <span className="font-medium">{key.name}</span>
         <span className="ml-2 font-mono text-xs text-faint">…{key.last4}</span>
         <Marks of={key} />
+        <span className="block text-xs whitespace-normal text-soft md:hidden">
+          {labels.scopes}: {toScopes(key)} · {labels.ends}: <Ends of={key} />
+        </span>
       </>
     ),
   },
   {
     name: labels.scopes,
     wide: true,
-    cell: ({ scopes }) =>
-      scopes.length === Object.keys(scopeLabels).length
-        ? labels.everything
-        : scopes.map((scope) => allScopeLabels[scope][0]).join(", "),
+    cell: toScopes,
   },
   {
     name: labels.numbers,
@@ -59,7 +67,7 @@ const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
   {
     name: labels.ends,
     wide: true,
-    cell: ({ expires_at: at }) => (at === null ? never : <When at={at} how="clock" />),
+    cell: (key) => <Ends of={key} />,
   },
   {
     name: labels.actions,

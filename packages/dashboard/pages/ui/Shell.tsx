@@ -233,7 +233,7 @@ const SideBar = ({
     {workspaceId !== undefined && (
       <nav
         aria-label={labels.pages}
-        className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col max-md:[&_svg]:hidden"
+        className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:pl-3 max-md:fades max-md:pb-1 md:flex-col max-md:[&_svg]:hidden"
       >
         {pages.map(({ icon, name: called, ofConversations, to }) => (
           <div key={to} className="relative max-md:shrink-0">
@@ -299,7 +299,7 @@ const Foot = ({
 const ConsolePages = () => (
   <nav
     aria-label={labels.pages}
-    className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col"
+    className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:pl-3 max-md:fades max-md:pb-1 md:flex-col"
   >
     {consolePages.map(({ icon, name, to }) => (
       <Link key={to} to={to} activeOptions={{ exact: true }} className={path}>
