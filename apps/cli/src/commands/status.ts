@@ -20,7 +20,7 @@ const longestWaitSeconds = 4
 
 const waitSeconds = ({ common }: Tools): number => common.timeout ?? longestWaitSeconds
 
-/** The answer of an open path; `late` when it took too long, null when nothing answers. */
+/** The answer of an open path; `timeout` when it took too long, null when nothing answers. */
 const request = async (base: string, path: string, tools: Tools) => {
   const { machine } = tools
   const late = AbortSignal.timeout(waitSeconds(tools) * 1000)
@@ -31,7 +31,7 @@ const request = async (base: string, path: string, tools: Tools) => {
     return { status: response.status, body: await response.text() }
   } catch (error) {
     machine.signal.throwIfAborted()
-    if (late.aborted) return "late"
+    if (late.aborted) return "timeout"
     if (error instanceof Error) return null
     throw error
   }
@@ -40,7 +40,7 @@ const request = async (base: string, path: string, tools: Tools) => {
 /** How ready the service is. Checks that it says so itself: any server answers something. */
 const readinessBy = async (url: string, tools: Tools): Promise<string> => {
   const answer = await request(url, "/health/ready", tools)
-  if (answer === "late") {
+  if (answer === "timeout") {
     const seconds = waitSeconds(tools)
     throw new Ended("unavailable", `${url} did not answer /health/ready within ${seconds} s`)
   }
@@ -52,9 +52,9 @@ const readinessBy = async (url: string, tools: Tools): Promise<string> => {
 /** The text of `/metrics`; empty without an answer, with a remark that says why. */
 const metricsBy = async (url: string, tools: Tools): Promise<string> => {
   const answer = await request(url, "/metrics", tools)
-  if (answer !== null && answer !== "late" && answer.status === 200) return answer.body
+  if (answer !== null && answer !== "timeout" && answer.status === 200) return answer.body
   const why =
-    answer === "late"
+    answer === "timeout"
       ? `there are no figures: ${url} did not answer /metrics within ${waitSeconds(tools)} s`
       : "there are no figures; with METRICS_PORT name its address with --metrics"
   tools.output.remark(why, { metrics: url })

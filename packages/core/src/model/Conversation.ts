@@ -3,7 +3,7 @@
  * of what people write (contract: Conversations).
  */
 import { Schema } from "effect"
-import { described, inputDecoder, integerBetween } from "./Input.ts"
+import { described, inputDecoder, integerBetween, integerFrom } from "./Input.ts"
 import type { CommandOf } from "./Input.ts"
 import type { Message, Tick } from "./Message.ts"
 import { unknownPerson } from "./Incoming.ts"
@@ -67,7 +67,7 @@ export const ConversationBody = Schema.Struct({
     { default: defaults.maxFileBytes },
   ),
   maxStorageBytes: described(
-    Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+    Schema.optionalKey(integerFrom(0)),
     "Room for all received files together; not part of the plan's media storage.",
     { default: defaults.maxStorageBytes },
   ),

@@ -369,6 +369,15 @@ export const integerBetween = (minimum: number, maximum: number) => {
   )
 }
 
+/** A whole number without an upper bound. */
+export const integerFrom = (minimum: number) => {
+  const message = `must be a whole number, ${minimum} or more`
+  return Schema.Number.check(
+    Schema.isInt({ message }).abort(),
+    Schema.isGreaterThanOrEqualTo(minimum, { message }),
+  )
+}
+
 /** An id. Whether there is anything of that id, such as of one below zero, is for the store to say. */
 export const IdInput = Schema.Int
 

@@ -82,6 +82,8 @@ layer(layerWithWayOut())("conversations", (it) => {
         })
         assert.strictEqual(errorBody(answer).code, "validation_failed")
         assert.strictEqual(errorBody(answer).field, field)
+        const range = typeof value === "number" ? /whole number(, 0 or more| from \d+ to \d+)/ : /./
+        assert.match(errorBody(answer).message, field === "unknown" ? /./ : range)
       }
       assert.strictEqual((yield* operate({ path: at(workspace) })).status, 404)
     }),
