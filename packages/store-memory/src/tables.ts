@@ -416,6 +416,8 @@ export interface TargetLane extends InAgenda {
   readonly workspaceId: WorkspaceId
   /** Pending deliveries, in flight or not. */
   readonly pending: Sorted<DeliveryRow>
+  /** Of an endpoint that gets what people write: the other events among them. */
+  readonly besideReceived: Sorted<DeliveryRow>
   readonly inFlight: Map<number, DeliveryInFlight>
 }
 
@@ -464,6 +466,8 @@ export interface DeliveryRow {
   isForward: boolean | null
   /** A redelivery took over while it was in flight: it is logged, and not retried. */
   isReplaced: boolean
+  /** See `besideReceived`. */
+  readonly isBesideReceived: boolean
 }
 
 interface DeliveryInFlight {

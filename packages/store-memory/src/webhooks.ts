@@ -6,12 +6,15 @@ import {
   allotByShare,
   forwardAfterFailure,
   holdsAllEndpoints,
+  inSharedOrder,
+  isBesideReceived,
   isFarAhead,
   isLeased,
   isReportedTo,
   isRunning,
   isSilent,
   isSubscribedTo,
+  namesReceived,
   roundRobin,
 } from "@messaging-service/core"
 import type {
@@ -73,6 +76,7 @@ import type {
 const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
   workspaceId,
   pending: new Sorted(byDueDelivery),
+  besideReceived: new Sorted(byDueDelivery),
   inFlight: new Map(),
   agendaAt: null,
 })
@@ -89,13 +93,27 @@ const reschedule = (tables: Tables, lane: DeliveryLane, full = false): void => {
 }
 
 /** Deliveries that are not in flight, in the order in which they fall due. */
-function* waiting(lane: DeliveryLane): Generator<DeliveryRow, undefined> {
-  for (const delivery of lane.pending) if (!lane.inFlight.has(delivery.id)) yield delivery
+function* waiting(
+  { inFlight, pending }: DeliveryLane,
+  among: Sorted<DeliveryRow> = pending,
+): Generator<DeliveryRow, undefined> {
+  for (const delivery of among) if (!inFlight.has(delivery.id)) yield delivery
   return undefined
 }
 
+const addPending = (delivery: DeliveryRow): void => {
+  delivery.lane.pending.add(delivery)
+  if (delivery.isBesideReceived) delivery.lane.besideReceived.add(delivery)
+}
+
+/** Before its due time changes: it is found by that. */
+const removePending = (delivery: DeliveryRow): void => {
+  delivery.lane.pending.delete(delivery)
+  delivery.lane.besideReceived.delete(delivery)
+}
+
 const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: number): void => {
-  lane.pending.add({
+  addPending({
     id: ++tables.lastDeliveryId,
     lane,
     event,
@@ -104,6 +122,7 @@ const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: nu
     lastAttempt: null,
     isForward: null,
     isReplaced: false,
+    isBesideReceived: lane.kind === "webhook" && isBesideReceived(lane.endpoint, event.type),
   })
   placeInAgenda(tables.deliveryQueue, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
 }
@@ -111,7 +130,7 @@ const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: nu
 /** Removes a delivery; if it failed before, its next attempt is cancelled too. */
 const drop = (delivery: DeliveryRow): void => {
   const { lane, lastAttempt } = delivery
-  lane.pending.delete(delivery)
+  removePending(delivery)
   lane.inFlight.delete(delivery.id)
   if (lastAttempt !== null) lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: null }
 }
@@ -243,13 +262,33 @@ const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {
   for (const [id, { leaseUntil }] of inFlight) if (!isLeased(leaseUntil, now)) inFlight.delete(id)
 }
 
-const candidates = (lane: DeliveryLane, { now, perTarget }: DeliveryQuery): Array<DeliveryRow> => {
+const longestDue = (
+  deliveries: Iterable<DeliveryRow>,
+  now: number,
+  limit: number,
+): Array<DeliveryRow> => {
   const found: Array<DeliveryRow> = []
-  for (const delivery of waiting(lane)) {
-    if (delivery.dueAt > now || lane.inFlight.size + found.length >= perTarget) break
+  for (const delivery of deliveries) {
+    if (delivery.dueAt > now || found.length >= limit) break
     found.push(delivery)
   }
   return found
+}
+
+const candidates = (
+  lane: DeliveryLane,
+  { now, perTarget }: DeliveryQuery,
+): ReadonlyArray<DeliveryRow> => {
+  const room = perTarget - lane.inFlight.size
+  const found = longestDue(waiting(lane), now, room)
+  if (lane.kind === "callback" || !namesReceived(lane.endpoint)) return found
+  // Other events may wait behind any number of messages that people wrote.
+  const others = longestDue(waiting(lane, lane.besideReceived), now, room)
+  return inSharedOrder(
+    Array.from(new Set([...found, ...others])).toSorted(byDueDelivery),
+    Array.from(lane.inFlight.values(), ({ delivery }) => delivery),
+    ({ event }) => event.type,
+  ).slice(0, Math.max(0, room))
 }
 
 const claim = (tables: Tables, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
@@ -316,10 +355,10 @@ const bringForward = (tables: Tables, result: DeliveryResult): void => {
       !lane.inFlight.has(delivery.id),
   )
   for (const delivery of early) {
-    lane.pending.delete(delivery)
+    removePending(delivery)
     delivery.dueAt = attemptedAt
     delivery.isForward = true
-    lane.pending.add(delivery)
+    addPending(delivery)
     const { lastAttempt } = delivery
     if (lastAttempt !== null) {
       lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: attemptedAt }
@@ -353,7 +392,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
       nextAttemptAt,
     },
   }
-  lane.pending.delete(delivery)
+  removePending(delivery)
   lane.inFlight.delete(delivery.id)
   findLog(tables, lane)?.push(logged)
   if (lane.kind === "webhook") {
@@ -371,7 +410,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
     delivery.attempts++
     delivery.isForward = forwardAfterFailure(delivery.isForward)
     delivery.lastAttempt = logged
-    lane.pending.add(delivery)
+    addPending(delivery)
   }
   if (lane.kind === "webhook") {
     lane.deliveredSince = deliveredSinceAfter(lane.deliveredSince, [result])

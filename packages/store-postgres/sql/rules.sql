@@ -603,6 +603,26 @@ begin
 end
 $$;
 
+-- In the words of index webhook_deliveries_of_received.
+create function is_received_event(event_type text) returns boolean
+language sql immutable parallel safe
+return event_type in (
+  'message.received', 'message.echo', 'message.edited', 'message.revoked', 'message.reaction', 'message.recovered'
+);
+
+-- Null: no.
+create function names_received(events text[]) returns boolean
+language sql immutable parallel safe
+return nullif(
+  events && '{message.received,message.echo,message.edited,message.revoked,message.reaction,message.recovered}',
+  false
+);
+
+-- Null: no.
+create function is_beside_received(e webhook_endpoints, event_type text) returns boolean
+language sql immutable parallel safe
+return case when not is_received_event(event_type) then names_received(e.events) end;
+
 create function can_be_redelivered(o outbox, e webhook_endpoints) returns boolean
 language sql immutable parallel safe
 return o.workspace_id = e.workspace_id

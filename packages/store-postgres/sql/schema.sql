@@ -967,6 +967,8 @@ create table webhook_lanes (
   delivered_since timestamptz not null,
   -- Set while a success may bring deliveries forward, so that others need not look; else null.
   has_put_off boolean,
+  -- Set while the endpoint names what people write, so that claims of others need not look; else null.
+  gets_received boolean,
   -- Grows with every claim.
   lease bigint not null default 0,
   -- The deliveries in flight, each with its lease and the end of that.
@@ -1005,10 +1007,15 @@ create table webhook_deliveries (
   workspace_id bigint,
   url text,
   -- When a redelivery took over while it was in flight: it is logged, and not retried.
-  replaced_at timestamptz
+  replaced_at timestamptz,
+  -- Set for another event than what people write, to an endpoint that gets both; else null.
+  beside_received boolean
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims: the longest due of a lane.
 create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, id);
+-- Serves claims that find other events behind what people write; endpoints that get one kind cost it nothing.
+create index webhook_deliveries_beside_received on webhook_deliveries (endpoint_id, due_at, id)
+  where beside_received;
 -- Serves a success that brings deliveries forward; those that never failed cost it nothing.
 create index webhook_deliveries_put_off on webhook_deliveries (endpoint_id, due_at)
   where not is_forward;

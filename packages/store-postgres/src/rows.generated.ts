@@ -415,6 +415,10 @@ export const sqlTypes = {
     params: { receivedId: "bigint", lease: "bigint", kept: "boolean", state: "text", file: "text", due: "timestamptz" },
     columns: { answer: "boolean" },
   },
+  "share_calls": {
+    params: { endpoint: "bigint", live: "bigint[]", ids: "bigint[]", now: "timestamptz", limit: "integer" },
+    columns: { ids: "bigint[]?", dues: "timestamptz[]?" },
+  },
   "stop_webhook_endpoints": {
     params: { endpoints: "bigint[]", reason: "text" },
     columns: { answer: "void?" },
@@ -1552,7 +1556,7 @@ export const sqlTypes = {
     columns: { endpoint: "json?", last_attempt: "json?" },
   },
   "webhook.update": {
-    params: { url: "text", events: "text[]", description: "text", workspaceId: "bigint", mode: "text", id: "bigint" },
+    params: { id: "bigint", url: "text", events: "text[]", description: "text", workspaceId: "bigint", mode: "text" },
     columns: { endpoint: "json?", last_attempt: "json?" },
   },
   "webhook.rotate": {

@@ -6,6 +6,7 @@ import {
   maximumInterruptions,
   mostReactions,
   platforms,
+  receivedCallsShare,
   receivedEventTypes,
   refillQueue,
   reasonOnceResumed,
@@ -32,7 +33,7 @@ it("functions repeat the constants of core as they are", () => {
   assert.include(rules, `limit ${refillQueue}\n`)
   assert.include(rules, `limit ${mostReactions}\n`)
   // The index serves the statement only while both name the same types.
-  for (const name of ["schema.sql", "functions/end_received_events.sql"] as const) {
+  for (const name of ["schema.sql", "rules.sql"] as const) {
     const [, types = ""] =
       /type in \(\s*('message\.received'[^)]*?)\s*\)/.exec(sqlFiles[name]) ?? []
     assert.deepStrictEqual(
@@ -40,6 +41,8 @@ it("functions repeat the constants of core as they are", () => {
       receivedEventTypes.map((type) => `'${type}'`),
     )
   }
+  assert.include(sqlFiles["functions/share_calls.sql"], `v_in_flight > ${receivedCallsShare}`)
+  assert.include(rules, `events && '{${receivedEventTypes.join(",")}}'`)
   const load = sqlFiles["functions/load_acceptance.sql"]
   assert.deepStrictEqual(
     [...load.matchAll(/n\.platform = '(\w+)'\n\s+order by n\.id\n\s+limit (\d+)/g)].map(

@@ -10,7 +10,7 @@ import { outboundUrlMessage, parseOutboundUrl } from "./Egress.ts"
 import type { OutboundRule } from "./Egress.ts"
 import { problem, refuse } from "./Refusal.ts"
 import type { Problem, Refusal } from "./Refusal.ts"
-import { eventTypes, isMessageEvent, webhookEventTypes } from "./Event.ts"
+import { eventTypes, isMessageEvent, isReceivedEvent, webhookEventTypes } from "./Event.ts"
 import type { EventType, ServiceEvent } from "./Event.ts"
 import { Ids } from "./Ids.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "./Ids.ts"
@@ -102,6 +102,37 @@ export const canBeRedelivered = (
   event.mode === endpoint.mode &&
   endpoint.events.includes(event.type) &&
   event.createdAt >= endpoint.createdAt
+
+/** Whether an endpoint gets what people write, so that other events share its calls with that. */
+export const namesReceived = ({ events }: Pick<WebhookEndpoint, "events">): boolean =>
+  events.some(isReceivedEvent)
+
+/** Whether an event shares an endpoint's calls with what people write. */
+export const isBesideReceived = (
+  endpoint: Pick<WebhookEndpoint, "events">,
+  type: string,
+): boolean => namesReceived(endpoint) && !isReceivedEvent(type)
+
+/**
+ * Calls under way to an endpoint that may tell what people write while other events wait (contract:
+ * Bounds).
+ */
+export const receivedCallsShare = 3
+
+/**
+ * The order in which a claim takes an endpoint's due calls, which come the longest due first. What people
+ * write waits for other events above its share, and takes what they leave.
+ */
+export const inSharedOrder = <Call>(
+  due: ReadonlyArray<Call>,
+  underWay: ReadonlyArray<Call>,
+  toType: (call: Call) => string,
+): ReadonlyArray<Call> => {
+  const isReceived = (call: Call) => isReceivedEvent(toType(call))
+  const room = Math.max(0, receivedCallsShare - underWay.filter(isReceived).length)
+  const above = new Set(due.filter(isReceived).slice(room))
+  return [...due.filter((call) => !above.has(call)), ...above]
+}
 
 /** An endpoint without a delivery for this long stops. */
 export const silenceMillis = 120 * 60 * 60 * 1000

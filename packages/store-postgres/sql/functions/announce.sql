@@ -42,8 +42,12 @@ begin
     returning id, workspace_id, mode, created_at, event_id, type
   ),
   queued as (
-    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
-    select e.id, announced.id, announced.created_at, announced.event_id, announced.type
+    insert into webhook_deliveries (
+      endpoint_id, outbox_id, due_at, event_id, type, beside_received
+    )
+    select
+      e.id, announced.id, announced.created_at, announced.event_id, announced.type,
+      is_beside_received(e, announced.type)
     from announced
     join webhook_endpoints e on is_told_of(
       e, announced.workspace_id, announced.mode, announced.type

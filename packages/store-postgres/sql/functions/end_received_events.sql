@@ -42,10 +42,7 @@ begin
     -- Index webhook_deliveries_of_received.
     delete from webhook_deliveries d
     where d.outbox_id = any (v_events)
-      and d.type in (
-        'message.received', 'message.echo', 'message.edited', 'message.revoked', 'message.reaction',
-        'message.recovered'
-      )
+      and is_received_event(d.type)
     returning d.id, d.endpoint_id, d.last_attempt_id
   ),
   unscheduled as (

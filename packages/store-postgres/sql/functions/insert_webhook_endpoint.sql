@@ -58,8 +58,8 @@ begin
     p_secret_last4, p_created_at
   )
   returning webhook_endpoints.id into v_id;
-  insert into webhook_lanes (endpoint_id, delivered_since)
-  values (v_id, p_created_at);
+  insert into webhook_lanes (endpoint_id, delivered_since, gets_received)
+  values (v_id, p_created_at, names_received(p_events));
   perform finish_idempotency_claim(
     p_claim_key_id, p_claim_key, p_claim_fingerprint, array[v_id], p_created_at, null
   );

@@ -17,8 +17,10 @@ begin
   if v_state <> 'running' then
     return v_state;
   end if;
-  insert into webhook_deliveries (endpoint_id, due_at, event_id, type, body)
-  values (p_id, p_created_at, p_event_id, 'ping', p_body);
+  insert into webhook_deliveries (endpoint_id, due_at, event_id, type, body, beside_received)
+  select e.id, p_created_at, p_event_id, 'ping', p_body, is_beside_received(e, 'ping')
+  from webhook_endpoints e
+  where e.id = p_id;
   update webhook_lanes l
   set next_due = least(l.next_due, p_created_at)
   where l.endpoint_id = p_id;

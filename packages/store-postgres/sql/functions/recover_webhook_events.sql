@@ -44,10 +44,10 @@ begin
   from waiting
   where a.id = waiting.last_attempt_id;
 
-  insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
-  select p_id, again.id, p_now, again.event_id, again.type
+  insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type, beside_received)
+  select p_id, again.id, p_now, again.event_id, again.type, again.beside_received
   from (
-    select o.id, o.event_id, o.type
+    select o.id, o.event_id, o.type, is_beside_received(e, o.type) as beside_received
     from outbox o
     join webhook_endpoints e on e.id = p_id
     where o.id = any (p_positions)

@@ -72,8 +72,14 @@ begin
   from waiting
   where a.id = waiting.last_attempt_id;
 
-  insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type, body)
-  values (p_id, v_event.outbox_id, p_now, p_event_id, v_event.type, v_event.body);
+  insert into webhook_deliveries (
+    endpoint_id, outbox_id, due_at, event_id, type, body, beside_received
+  )
+  select
+    e.id, v_event.outbox_id, p_now, p_event_id, v_event.type, v_event.body,
+    is_beside_received(e, v_event.type)
+  from webhook_endpoints e
+  where e.id = p_id;
 
   update webhook_lanes l
   set next_due = least(l.next_due, p_now)

@@ -275,7 +275,8 @@ begin
   with lane as materialized (
     select
       l.endpoint_id, turned.delivered_at, live.ids, live.leases, live.until, live.first_until,
-      ahead.ids as ahead, ahead.dues, least(ahead.due, free.places, turned.places) as wanted
+      coalesce((shared.calls).ids, ahead.ids) as ahead, coalesce((shared.calls).dues, ahead.dues) as dues,
+      least(ahead.due, free.places, turned.places) as wanted
     from (
       select *
       from unnest(v_lanes, p_results, v_ends, p_delivered_at, v_places) with ordinality
@@ -313,6 +314,16 @@ begin
         limit least(free.places, p_limit) + 1
       ) next
     ) ahead
+    -- The same in the order in which events share the endpoint.
+    cross join lateral (
+      select case
+        when l.gets_received and ahead.due > 0
+        then share_calls(
+          l.endpoint_id, live.ids, ahead.ids, p_now, (least(free.places, p_limit) + 1)::integer
+        )
+      end as calls
+      offset 0
+    ) shared
   ),
   -- How many rounds of one for each lane fit into the limit, and what they leave of it.
   share as materialized (

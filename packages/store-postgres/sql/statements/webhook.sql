@@ -77,7 +77,14 @@ where e.workspace_id = :workspaceId
 order by e.id
 
 -- name: update
-with updated as (
+-- Locks: the lane, then the endpoint.
+with lane as materialized (
+  select l.endpoint_id
+  from webhook_lanes l
+  where l.endpoint_id = :id
+  for no key update
+),
+updated as (
   update webhook_endpoints e
   set original = coalesce(
       e.original,
@@ -86,11 +93,19 @@ with updated as (
     url = coalesce(:url, e.url),
     events = coalesce(:events, e.events),
     description = coalesce(:description, e.description)
-  where e.workspace_id = :workspaceId
-  and (:mode::text is null or e.mode = :mode)
-  and e.removed_at is null
-    and e.id = :id
+  from lane
+  where e.id = lane.endpoint_id
+    and e.workspace_id = :workspaceId
+    and (:mode::text is null or e.mode = :mode)
+    and e.removed_at is null
   returning e.*
+),
+told as (
+  update webhook_lanes l
+  set gets_received = names_received(updated.events)
+  from updated
+  where l.endpoint_id = updated.id
+    and l.gets_received is distinct from names_received(updated.events)
 )
 select json_build_object(
   'id', updated.id, 'workspaceId', updated.workspace_id, 'mode', updated.mode,

@@ -4,9 +4,14 @@ import {
   saturatedTenants,
   allotByShare,
   countByWorkspace,
+  eventTypes,
   holdsLease,
+  inSharedOrder,
+  isBesideReceived,
   isLeased,
+  isReceivedEvent,
   isSubscribedTo,
+  namesReceived,
   visibleModes,
   roundRobin,
   takeFairShares,
@@ -87,6 +92,31 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
     }),
   )
 
+  it.effect("whether events share an endpoint's calls with what people write", () =>
+    compare("shared endpoints", {
+      rows: { e: "webhook_endpoints", q: "(type text)" },
+      sql: `json_build_array(
+        is_received_event(q.type), coalesce(names_received(e.events), false),
+        coalesce(is_beside_received(e, q.type), false)
+      )`,
+      draw: Effect.gen(function* () {
+        const events = yield* Effect.replicateEffect(
+          draw.from(eventTypes),
+          1 + (yield* draw.below(4)),
+        )
+        const type = yield* draw.from([...eventTypes, "ping"])
+        return {
+          facts: { e: { events }, q: { type } },
+          core: [
+            isReceivedEvent(type),
+            namesReceived({ events }),
+            isBesideReceived({ events }, type),
+          ],
+        }
+      }),
+    }),
+  )
+
   it.effect("which calls a claim takes", () =>
     compare("rounds", {
       cases: 400,
@@ -101,37 +131,65 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
         ) taken
       )`,
       draw: Effect.gen(function* () {
-        const perLane = 1 + (yield* draw.below(4))
-        const limit = 1 + (yield* draw.below(9))
+        const perLane = 1 + (yield* draw.below(7))
+        const limit = 1 + (yield* draw.below(16))
         // Earlier than all cases before, whose lanes are so never due.
         const earlier = 1000 * (yield* draw.id)
         const time = Effect.map(draw.time, (at) => at - earlier)
         const now = yield* time
         const lanes = yield* Effect.replicateEffect(
           Effect.gen(function* () {
+            const sharesCalls = yield* draw.flag
             const calls = yield* Effect.replicateEffect(
-              Effect.all({ id: draw.id, dueAt: time }),
-              yield* draw.below(6),
+              Effect.all({
+                id: draw.id,
+                dueAt: time,
+                type: sharesCalls
+                  ? draw.from(["message.sent", "message.received", "message.reaction"])
+                  : Effect.succeed("message.sent"),
+                isUnderWay: sharesCalls ? draw.from([true, false, false]) : Effect.succeed(false),
+              }),
+              yield* draw.below(10),
             )
-            return { id: yield* draw.id, calls }
+            return { id: yield* draw.id, calls, sharesCalls }
           }),
           yield* draw.below(6),
         )
         const taken = roundRobin(
-          lanes.map(({ calls }) =>
-            calls
-              .filter(({ dueAt }) => dueAt <= now)
-              .toSorted(byDue)
-              .slice(0, perLane),
-          ),
+          lanes.map(({ calls }) => {
+            const [underWay, waiting] = [true, false].map((is) =>
+              calls.filter(({ isUnderWay }) => isUnderWay === is),
+            )
+            return inSharedOrder(
+              (waiting ?? []).filter(({ dueAt }) => dueAt <= now).toSorted(byDue),
+              underWay ?? [],
+              ({ type }) => type,
+            ).slice(0, Math.max(0, perLane - (underWay ?? []).length))
+          }),
           byDue,
           limit,
         )
         return {
           facts: {
             q: { now: iso(now), lanes: lanes.map(({ id }) => id), most: limit, per_lane: perLane },
-            webhook_lanes: lanes.map(({ id }) => ({ ...aCallLane, endpoint_id: id })),
-            webhook_deliveries: lanes.flatMap(({ calls, id }) => calls.map(aDelivery(id))),
+            webhook_lanes: lanes.map(({ calls, id, sharesCalls }) => {
+              const underWay = calls.filter(({ isUnderWay }) => isUnderWay)
+              return {
+                ...aCallLane,
+                endpoint_id: id,
+                gets_received: sharesCalls ? true : null,
+                held_ids: underWay.map((call) => call.id),
+                held_leases: underWay.map(() => 0),
+                held_until: underWay.map(() => iso(now + 1)),
+              }
+            }),
+            webhook_deliveries: lanes.flatMap(({ calls, id, sharesCalls }) =>
+              calls.map((call) => ({
+                ...aDelivery(id)(call),
+                type: call.type,
+                beside_received: sharesCalls && call.type === "message.sent" ? true : null,
+              })),
+            ),
           },
           core: taken.map(({ id }) => id).toSorted((a, b) => a - b),
         }

@@ -19,6 +19,7 @@ import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
 import { deliveries } from "./contract/deliveries.ts"
 import { deliveryLanes } from "./contract/deliveryLanes.ts"
 import { deliveryBodies } from "./contract/deliveryBodies.ts"
+import { deliveryShares } from "./contract/deliveryShares.ts"
 import { deliveryLog } from "./contract/deliveryLog.ts"
 import { departures } from "./contract/departures.ts"
 import { disabledWorkspaces } from "./contract/disabledWorkspaces.ts"
@@ -127,6 +128,7 @@ const topics = {
   webhooks,
   deliveries,
   "lanes of deliveries": deliveryLanes,
+  "shares of deliveries": deliveryShares,
   "delivery log": deliveryLog,
   "delivery bodies": deliveryBodies,
   erasure,

@@ -24,6 +24,7 @@ const someTypes = (c: Chooser) =>
     ["message.sent"],
     ["message.cancelled", "message.failed"],
     receivedEventTypes,
+    [...webhookEventTypes, ...receivedEventTypes],
   ])
 
 const ofEndpoint = (c: Chooser) => {
