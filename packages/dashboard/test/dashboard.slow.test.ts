@@ -123,6 +123,8 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
       await page.getByText("1 cannot be cancelled").waitFor()
       await page.getByRole("button", { name: "Cancel 2 messages" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByRole("button", { name: "Cancel 2 messages" }).click()
       await page.getByRole("region", { name: "Selected messages" }).waitFor({ state: "detached" })
       await page.locator("tbody tr").nth(1).getByText("cancelled").waitFor()
     }))

@@ -591,9 +591,13 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
       }
       await page.getByRole("button", { name: "Cancel 2 messages" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByText("Cancelled messages cannot be brought back.").waitFor()
+      await dialog.getByRole("button", { name: "Keep them" }).click()
+      await page.getByRole("button", { name: "Cancel 2 messages" }).click()
+      await dialog.getByRole("button", { name: "Cancel 2 messages" }).click()
       await page.getByText("2 cancelled.").waitFor()
       await page.getByRole("button", { name: "Cancel all matching…" }).click()
-      const dialog = page.getByRole("dialog")
       await dialog.getByText("2 waiting messages match.").waitFor()
       await dialog.getByRole("button", { name: "Cancel 2 messages" }).click()
       await dialog.waitFor({ state: "detached" })
@@ -702,6 +706,8 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await revokes.first().waitFor()
       const links = await revokes.count()
       await revokes.first().click()
+      await page.getByRole("dialog").getByText("This cannot be undone.").waitFor()
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click()
       await assertCount(revokes, links - 1)
       await page.getByText("revoked", { exact: true }).first().waitFor()
     }))
@@ -733,6 +739,41 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         )) as { pacing: { per_minute: number } }
         assert.strictEqual(number.pacing.per_minute, 12)
       })
+    }))
+
+  it("offers to take a pause back, and says that a cancelled message stays so", () =>
+    onPage("/w/1/numbers", async (page) => {
+      const row = page.getByRole("main").getByRole("listitem").last()
+      await row.getByRole("button", { name: "Pause" }).click()
+      await page.getByText("Paused. Messages wait until you resume it.").waitFor()
+      await row.getByText("paused", { exact: true }).waitFor()
+      await page.getByRole("button", { name: "Undo" }).click()
+      await row.getByText("connected", { exact: true }).waitFor()
+      await assertCount(page.getByRole("button", { name: "Undo" }), 0)
+
+      await goTo(page, dashboard, "/w/1/reminders/1")
+      await page.getByRole("button", { name: "Pause", exact: true }).click()
+      await page.getByText("This reminder is paused.").waitFor()
+      await page.getByRole("button", { name: "Undo" }).click()
+      await page.getByText("This reminder is active.").waitFor()
+
+      const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", {
+        from: 1,
+        to: { phone: uniquePhone() },
+        text: "Not now",
+        send_at: new Date(Date.now() + 604_800_000).toISOString(),
+      })) as { id: number }
+      await goTo(page, dashboard, `/w/1/messages?open=${id}`)
+      const panel = page.getByRole("complementary", { name: `Message ${id}` })
+      await panel.getByRole("button", { name: "Cancel message" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByText("A cancelled message cannot be brought back.").waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+      await dialog.getByRole("button", { name: "Keep it" }).click()
+      await panel.getByRole("button", { name: "Cancel message" }).click()
+      await dialog.getByRole("button", { name: "Cancel message" }).click()
+      await panel.getByRole("list", { name: "Timeline" }).getByText("Cancelled").waitFor()
+      await assertCount(page.getByRole("button", { name: "Undo" }), 0)
     }))
 
   it("asks to sign in again when the session ends, and keeps what was typed", () =>

@@ -8,6 +8,7 @@ import { Confirm, ConfirmCall, FormDialog } from "../ui/Dialog.tsx"
 import { formText } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import { notify } from "../ui/Toast.tsx"
 import type { EditSearch } from "./campaignSearch.ts"
 import { useNumberNames } from "./parts.tsx"
 import { hasEnded, isActive } from "./useCampaign.ts"
@@ -27,22 +28,24 @@ const toQuery = ({ mode }: Campaign) => ({ mode })
 
 export const Actions = ({ campaign, path }: ActionProps) => {
   const [open, setOpen] = useState<"start" | "stop" | "remove" | null>(null)
-  const pause = useCall("POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/pause")
+  const resume = useCall("POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/resume")
+  const input = { path, query: toQuery(campaign) }
+  const pause = useCall("POST /admin/v1/workspaces/{id}/campaigns/{campaign_id}/pause", () =>
+    notify(labels.pausedNow, () => resume.mutate({ ...input, body: {} })),
+  )
+  const error = pause.error ?? resume.error
   const close = () => setOpen(null)
   const { state } = campaign
   return (
     <>
-      {pause.error && <Failure error={pause.error} />}
+      {error && <Failure error={error} />}
       {state === "draft" && campaign.rows.pending > 0 && (
         <Button variant="primary" onClick={() => setOpen("start")}>
           {labels.start}
         </Button>
       )}
       {isActive(campaign) && (
-        <Button
-          busy={pause.isPending}
-          onClick={() => pause.mutate({ path, query: toQuery(campaign) })}
-        >
+        <Button busy={pause.isPending} onClick={() => pause.mutate(input)}>
           {labels.pause}
         </Button>
       )}

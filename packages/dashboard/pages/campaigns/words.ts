@@ -66,6 +66,7 @@ export const campaignLabels = {
   edit: "Edit",
   start: "Start",
   pause: "Pause",
+  pausedNow: "Paused. The remaining rows wait until you resume it.",
   resume: "Resume",
   stop: "Stop",
   remove: "Delete",
@@ -223,9 +224,9 @@ export const actionLabels = {
   removeTitle: (name: string) => `Delete ${name}?`,
   removeAbout: (left: number, waiting: number) =>
     left + waiting === 0
-      ? "Its rows and results are deleted. Messages it has sent are kept."
-      : `It stops first: ${count(left, "remaining row is", "remaining rows are")} not sent, and ${count(waiting, "waiting message is", "waiting messages are")} cancelled. Its rows and results are deleted. Messages it has sent are kept.`,
-  removeDraft: "The draft and its rows are deleted. It has sent nothing.",
+      ? "Its rows and results are deleted. Messages it has sent are kept. This cannot be undone."
+      : `It stops first: ${count(left, "remaining row is", "remaining rows are")} not sent, and ${count(waiting, "waiting message is", "waiting messages are")} cancelled. Its rows and results are deleted. Messages it has sent are kept. This cannot be undone.`,
+  removeDraft: "The draft and its rows are deleted. It has sent nothing. This cannot be undone.",
 }
 
 export const rowsLabels = {

@@ -23,7 +23,7 @@ export const contactsLabels = {
   remove: "Delete",
   removeNamed: (name: string) => `Delete ${name}`,
   removeTitle: (name: string) => `Delete ${name}?`,
-  removeAbout: "Messages already accepted for this contact are still sent.",
+  removeAbout: "Messages already accepted for this contact are still sent. This cannot be undone.",
   addressAbout: "Phone number with + and country code, or Telegram @username.",
   example: "+15550100002",
 }

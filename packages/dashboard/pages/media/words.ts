@@ -33,7 +33,7 @@ export const mediaLabels = {
   remove: "Delete",
   removeNamed: (name: string) => `Delete ${name}`,
   removeTitle: (name: string) => `Delete ${name}?`,
-  removeAbout: "Waiting messages and reminders with this file will fail.",
+  removeAbout: "Waiting messages and reminders with this file will fail. This cannot be undone.",
 }
 
 export const attachLabels = {

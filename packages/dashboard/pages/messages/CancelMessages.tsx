@@ -142,14 +142,11 @@ export const CancelChosen = ({
   done: (message: string | null) => void
 }) => {
   const able = messages.filter(isCancellable)
+  const [isAsking, setAsking] = useState(false)
   const cancel = useCall(
     "POST /admin/v1/workspaces/{id}/messages/cancel",
     ({ cancelled, not_cancellable }) => done(labels.done(cancelled, not_cancellable)),
   )
-  const cancelAll = () => {
-    if (able.length > 0)
-      cancel.mutate({ path: { id: workspaceId }, body: { ids: able.map(({ id }) => id) } })
-  }
   return (
     <div
       role="region"
@@ -162,18 +159,30 @@ export const CancelChosen = ({
           <span className="text-soft">{labels.ended(messages.length - able.length)}</span>
         )}
       </span>
-      {cancel.error && <span className="text-red">{cancel.error.message}</span>}
       <Button
         variant="danger"
-        busy={cancel.isPending}
         aria-disabled={able.length === 0}
-        onClick={cancelAll}
+        onClick={() => setAsking(able.length > 0)}
       >
         {labels.cancel(able.length)}
       </Button>
       <Button variant="quiet" onClick={() => done(null)}>
         {labels.none}
       </Button>
+      {isAsking && (
+        <Confirm
+          title={labels.chosenTitle(able.length)}
+          action={labels.cancel(able.length)}
+          dismiss={labels.keep}
+          call={cancel}
+          act={() =>
+            cancel.mutate({ path: { id: workspaceId }, body: { ids: able.map(({ id }) => id) } })
+          }
+          close={() => setAsking(false)}
+        >
+          {labels.chosenAbout(able.length)}
+        </Confirm>
+      )}
     </div>
   )
 }

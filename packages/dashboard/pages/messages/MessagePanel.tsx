@@ -1,12 +1,14 @@
 /** One message in a panel of its own: why it waits, all that happened to it, and what a user can do. */
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
+import { useState } from "react"
 import type { ReactNode } from "react"
 import type { Message } from "@messaging-service/client"
-import { operationQuery, useCall } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { Boundary } from "../ui/Boundary.tsx"
+import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Button, Copy, Fact, Failure, Kbd, Loading, QueryFailure } from "../ui/parts.tsx"
+import { Button, Copy, Fact, Kbd, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import type { MessageSearch } from "./messageSearch.ts"
 import { MessageStatus } from "./MessageStatus.tsx"
@@ -246,15 +248,24 @@ const CampaignFact = ({
 }
 
 const Cancel = ({ path }: { path: { readonly id: number; readonly message_id: number } }) => {
-  const { error, isPending, mutate } = useCall(
-    "DELETE /admin/v1/workspaces/{id}/messages/{message_id}",
-  )
+  const [isAsking, setAsking] = useState(false)
   return (
     <>
-      {error && <Failure error={error} />}
-      <Button variant="danger" busy={isPending} onClick={() => mutate({ path })}>
+      <Button variant="danger" onClick={() => setAsking(true)}>
         {labels.cancel}
       </Button>
+      {isAsking && (
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/messages/{message_id}"
+          input={{ path }}
+          title={labels.cancelTitle}
+          action={labels.cancel}
+          dismiss={labels.keep}
+          close={() => setAsking(false)}
+        >
+          {labels.cancelAbout}
+        </ConfirmCall>
+      )}
     </>
   )
 }

@@ -69,12 +69,18 @@ export const chosenLabels = {
   cancel: (count: number) =>
     count === 1 ? "Cancel 1 message" : `Cancel ${count.toLocaleString()} messages`,
   keep: "Keep them",
+  chosenTitle: (count: number) =>
+    count === 1 ? "Cancel this message?" : `Cancel ${count.toLocaleString()} messages?`,
+  chosenAbout: (count: number) =>
+    count === 1
+      ? "It is not sent. A cancelled message cannot be brought back."
+      : "They are not sent. Cancelled messages cannot be brought back.",
   none: "Clear selection",
   allMatching: "Cancel all matching…",
   askTitle: "Cancel all matching messages?",
   counting: "Counting…",
   askAll: (count: number, more: boolean) =>
-    `${more ? "More than " : ""}${count.toLocaleString()} waiting ${count === 1 ? "message matches" : "messages match"}. Sent messages are not affected.`,
+    `${more ? "More than " : ""}${count.toLocaleString()} waiting ${count === 1 ? "message matches" : "messages match"}. Sent messages are not affected. Cancelled messages cannot be brought back.`,
   nothingWaits: "No waiting message matches.",
   progress: (count: number) => `${count.toLocaleString()} cancelled…`,
   done: (cancelled: number, left: number) =>
@@ -108,6 +114,9 @@ export const panelLabels = {
   next: "Next message",
   previous: "Previous message",
   cancel: "Cancel message",
+  cancelTitle: "Cancel this message?",
+  cancelAbout: "It is not sent. A cancelled message cannot be brought back.",
+  keep: "Keep it",
   someone: "unknown",
 }
 

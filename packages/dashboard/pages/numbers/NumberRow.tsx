@@ -6,6 +6,7 @@ import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import { notify } from "../ui/Toast.tsx"
 import { toName, getStanding } from "./connection.ts"
 import type { Standing } from "./connection.ts"
 import { StandingSentence } from "./StandingSentence.tsx"
@@ -78,8 +79,10 @@ const useActions = (workspaceId: string, numberId: number) => {
       params: { workspaceId, numberId: String(numberId) },
     }),
   )
-  const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause")
   const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
+  const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause", () =>
+    notify(labels.pausedNow, () => resume.mutate({ path })),
+  )
   return {
     link: {
       busy: link.isPending,

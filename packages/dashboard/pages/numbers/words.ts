@@ -17,6 +17,7 @@ export const numbersLabels = {
   logIn: "Log in",
   showCode: "Show code",
   pause: "Pause",
+  pausedNow: "Paused. Messages wait until you resume it.",
   byTheHour: "Sent per hour, last 24 h",
   in24h: (limit: string) => `of ${limit} in 24 h`,
   quota: "24-hour limit used",

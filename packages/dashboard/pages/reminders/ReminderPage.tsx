@@ -13,6 +13,7 @@ import { Button, Fact, Failure, PageHead, Section } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
+import { notify } from "../ui/Toast.tsx"
 import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { changeRequest, toText } from "./reminderForm.ts"
 import { RunTime } from "./RunTime.tsx"
@@ -115,6 +116,12 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
     setKey(newKey()),
   )
   const error = change.error ?? run.error
+  const set = (active: boolean) => change.mutate({ path, body: { active } })
+  const pause = () =>
+    change.mutate(
+      { path, body: { active: false } },
+      { onSuccess: () => notify(labels.pausedNow, () => set(true)) },
+    )
   return (
     <>
       {error && <Failure error={error} />}
@@ -124,10 +131,7 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
       <Button busy={run.isPending} onClick={() => run.mutate({ path, idempotencyKey: key })}>
         {labels.run}
       </Button>
-      <Button
-        busy={change.isPending}
-        onClick={() => change.mutate({ path, body: { active: !reminder.active } })}
-      >
+      <Button busy={change.isPending} onClick={() => (reminder.active ? pause() : set(true))}>
         {reminder.active ? labels.pause : labels.resume}
       </Button>
       <Button variant="danger" onClick={() => setRemoving(true)}>

@@ -58,7 +58,8 @@ export const reminderLabels = {
   ran: "Run finished.",
   remove: "Delete",
   removeTitle: (name: string) => `Delete ${name}?`,
-  removeAbout: "It stops running. Messages it has created are kept.",
+  pausedNow: "Paused. It has no runs until you resume it.",
+  removeAbout: "It stops running. Messages it has created are kept. This cannot be undone.",
   isPaused: "This reminder is paused.",
   isActive: "This reminder is active.",
 }

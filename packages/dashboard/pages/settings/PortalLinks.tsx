@@ -5,9 +5,9 @@ import type { PortalSession } from "@messaging-service/client"
 import { operationQuery, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { ConfirmCall, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { formText } from "../ui/forms.tsx"
-import { Button, Failure, Secret, Section } from "../ui/parts.tsx"
+import { Button, Secret, Section } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -61,7 +61,7 @@ export const PortalLinks = ({ id }: { id: number }) => {
       query: { limit: 20 },
     }),
   )
-  const revoke = useCall("DELETE /admin/v1/workspaces/{id}/portal-sessions/{session_id}")
+  const [revoking, setRevoking] = useState<number | null>(null)
   const [isMaking, setIsCreating] = useState(false)
   return (
     <Section
@@ -73,17 +73,27 @@ export const PortalLinks = ({ id }: { id: number }) => {
         </Button>
       }
     >
-      {revoke.error && <Failure error={revoke.error} />}
       <Answer query={links}>
         {({ data }) => (
           <Table
             caption={labels.caption}
-            columns={getColumns((session_id) => revoke.mutate({ path: { id, session_id } }))}
+            columns={getColumns(setRevoking)}
             rows={data}
             empty={["key", labels.empty, labels.emptyAbout]}
           />
         )}
       </Answer>
+      {revoking !== null && (
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/portal-sessions/{session_id}"
+          input={{ path: { id, session_id: revoking } }}
+          title={labels.revokeTitle(revoking)}
+          action={labels.revoke}
+          close={() => setRevoking(null)}
+        >
+          {labels.revokeAbout}
+        </ConfirmCall>
+      )}
       {isMaking && <MakeLink id={id} close={() => setIsCreating(false)} />}
     </Section>
   )

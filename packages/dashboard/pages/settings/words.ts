@@ -163,4 +163,7 @@ export const portalLinkLabels = {
   revoked: "revoked",
   revoke: "Revoke",
   revokeLink: (id: number) => `Revoke link ${id}`,
+  revokeTitle: (id: number) => `Revoke link ${id}?`,
+  revokeAbout:
+    "Whoever opened it is signed out at once, and it opens nothing any more. This cannot be undone.",
 }
