@@ -127,7 +127,8 @@ const unasked = async (url: string): Promise<ReadonlyArray<string>> => {
   return readDocument(source)
     .operations.filter(({ part }) => part === "operator" || part === "emulator")
     .filter(({ method, path }) => {
-      const request = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, "[1-9]\\d*")}$`)
+      const filled = path.replace("{name}", "[\\w-]+").replaceAll(/\{\w+\}/g, "[1-9]\\d*")
+      const request = new RegExp(`^${method} ${filled}$`)
       return ![...requested].some((each) => request.test(each))
     })
     .map(({ id }) => id)

@@ -64,6 +64,42 @@ export const phoneCommands: Entries = {
     await operator.simulator.settle()
     assert.strictEqual((await json("phones tick", [id, "read"]))[0]?.["status"], "read")
   },
+  "receivers list": async ({ json, workspace, operator }) => {
+    await operator.webhooks.create(workspace, { url: "https://cli-list.receiver.test/hook" })
+    const listed = await json("receivers list", ["--workspace", workspace])
+    assert.deepInclude(
+      listed.find(({ name }) => name === "cli-list"),
+      { url: "https://cli-list.receiver.test/", calls: 0 },
+    )
+  },
+  "receivers answer": async ({ json, workspace }) => {
+    const at = ["cli-answer", "--workspace", workspace]
+    const broken = [...at, "--status", "500", "--body", "no room", "--hangs"]
+    const [set] = await json("receivers answer", broken)
+    assert.deepStrictEqual(set?.["answer"], { status: 500, body: "no room", hangs: true })
+    const [usual] = await json("receivers answer", at)
+    assert.deepStrictEqual(usual?.["answer"], { status: 200, body: "", hangs: false })
+  },
+  "receivers calls": async ({ json, operator, text, workspace }) => {
+    const url = "https://cli-calls.receiver.test/hook"
+    const { id } = await operator.webhooks.create(workspace, { url })
+    await operator.webhooks.test(workspace, id)
+    await operator.simulator.settle()
+    const at = ["cli-calls", "--workspace", workspace]
+    const [call] = await json("receivers calls", at)
+    assert.deepInclude(call, { path: "/hook", type: "ping", signature: "valid" })
+    assert.match(await text("receivers calls", at), /^ID .*\n.* valid/)
+  },
+  "receivers clear": async ({ json, operator, workspace }) => {
+    const url = "https://cli-clear.receiver.test/hook"
+    const { id } = await operator.webhooks.create(workspace, { url })
+    await operator.webhooks.test(workspace, id)
+    await operator.simulator.settle()
+    const at = ["cli-clear", "--workspace", workspace]
+    assert.lengthOf(await json("receivers calls", at), 1)
+    assert.deepInclude((await json("receivers clear", at))[0], { calls: 0 })
+    assert.isEmpty(await json("receivers calls", at))
+  },
   "clock get": async ({ json, operator }) => {
     const { now } = await operator.simulator.clock()
     const [visible] = await json("clock get")

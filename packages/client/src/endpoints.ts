@@ -79,8 +79,9 @@ type KindOf<O> = [ItemOf<AnswerOf<O>>] extends [never]
   : "pages"
 
 /** The ids of a path. The workspace's id comes first. */
-type IdsOf<Path> =
-  Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}{${string}}${string}`
+type IdsOf<Path> = Path extends `/admin/v1/simulator/workspaces/{id}/receivers/{name}${string}`
+  ? [workspaceId: number, name: string]
+  : Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}{${string}}${string}`
     ? [workspaceId: number, id: number, partId: number]
     : Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}`
       ? [workspaceId: number, id: number]

@@ -1571,6 +1571,58 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/simulator/workspaces/{id}/receivers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the receivers of a workspace */
+        readonly get: operations["listReceivers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/workspaces/{id}/receivers/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Set what a receiver answers */
+        readonly put: operations["setReceiverAnswer"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/workspaces/{id}/receivers/{name}/calls": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the calls of a receiver */
+        readonly get: operations["listReceiverCalls"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forget the calls of a receiver */
+        readonly delete: operations["clearReceiverCalls"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/campaigns": {
         readonly parameters: {
             readonly query?: never;
@@ -2097,6 +2149,9 @@ export interface components {
         readonly ReadChat: ReadChat;
         readonly ReadMark: ReadMark;
         readonly ReceivedMessage: ReceivedMessage;
+        readonly Receiver: Receiver;
+        readonly ReceiverAnswer: ReceiverAnswer;
+        readonly ReceiverCall: ReceiverCall;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
         readonly RecoverEvents: RecoverEvents;
@@ -2134,6 +2189,7 @@ export interface components {
         readonly SetBehaviour: SetBehaviour;
         /** @description What is left out takes its default. */
         readonly SetConversations: SetConversations;
+        readonly SetReceiverAnswer: SetReceiverAnswer;
         readonly SetRegistered: SetRegistered;
         readonly Settled: Settled;
         /** @description The operator token, or the code of a link. */
@@ -5301,6 +5357,108 @@ export interface operations {
             };
         };
     };
+    readonly listReceivers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The receivers, by name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Receiver"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly setReceiverAnswer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                /** @description The label before `.receiver.test`, in lower case. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetReceiverAnswer"];
+            };
+        };
+        readonly responses: {
+            /** @description The receiver. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Receiver"];
+                };
+            };
+        };
+    };
+    readonly listReceiverCalls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                /** @description The label before `.receiver.test`, in lower case. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The latest 100 calls, newest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ReceiverCall"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly clearReceiverCalls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                /** @description The label before `.receiver.test`, in lower case. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The receiver, without calls. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Receiver"];
+                };
+            };
+        };
+    };
     readonly listCampaigns: {
         readonly parameters: {
             readonly query?: ListCampaignsQuery;
@@ -7939,6 +8097,54 @@ export interface ReceivedMessage {
      */
     readonly revoked_at: string | null;
 }
+export interface Receiver {
+    readonly name: string;
+    /** @description A webhook's or callback's URL may have any path below it. */
+    readonly url: string;
+    /** @description How many of its calls are kept, at most 100. */
+    readonly calls: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_call_at: string | null;
+    readonly answer: components["schemas"]["ReceiverAnswer"];
+}
+export interface ReceiverAnswer {
+    /** @enum {number} */
+    readonly status: 200 | 410 | 500;
+    readonly body: string;
+    /** @description It answers nothing. */
+    readonly hangs: boolean;
+}
+export interface ReceiverCall {
+    readonly id: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+    /** @enum {string} */
+    readonly method: "POST";
+    /** @description With its query. */
+    readonly path: string;
+    readonly headers: readonly {
+        readonly name: string;
+        readonly value: string;
+    }[];
+    readonly body: string;
+    readonly event_id: string | null;
+    /** @description Of the event; null for a callback. */
+    readonly type: string | null;
+    /**
+     * @description By the secrets of the receiver's endpoints, or of callbacks; `none`: without a signature.
+     * @enum {string}
+     */
+    readonly signature: "valid" | "invalid" | "none";
+    readonly answer: components["schemas"]["ReceiverAnswer"];
+}
 /** @description Exactly one of the keys. */
 export interface Recipient {
     /**
@@ -8393,6 +8599,24 @@ export interface SetConversations {
      * @default false
      */
     readonly hold_new_chats?: boolean;
+}
+export interface SetReceiverAnswer {
+    /**
+     * @description Status of the answer.
+     * @default 200
+     * @enum {number}
+     */
+    readonly status?: 200 | 410 | 500;
+    /**
+     * @description Content of the answer; the delivery log keeps its first KiB.
+     * @default
+     */
+    readonly body?: string;
+    /**
+     * @description Answers nothing: the delivery ends by its own time limit.
+     * @default false
+     */
+    readonly hangs?: boolean;
 }
 export interface SetRegistered {
     /** @description The phones that exist; null for the rule: all but those that end in 0000. */

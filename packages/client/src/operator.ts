@@ -50,6 +50,14 @@ const makeSimulator = (at: Endpoints) => ({
    * Messages that left the phones, newest first: one entry for each copy that a recipient would see.
    */
   sent: at.list("/admin/v1/simulator/sent"),
+  /** The receivers of a workspace's webhooks and callbacks, `https://<name>.receiver.test/…`. */
+  receivers: at.get("/admin/v1/simulator/workspaces/{id}/receivers"),
+  /** Sets what a receiver answers from now on; omitted fields get their defaults. */
+  setReceiverAnswer: at.put("/admin/v1/simulator/workspaces/{id}/receivers/{name}"),
+  /** The latest calls of a receiver, newest first. */
+  receiverCalls: at.get("/admin/v1/simulator/workspaces/{id}/receivers/{name}/calls"),
+  /** Forgets the calls of a receiver. */
+  clearReceiverCalls: at.remove("/admin/v1/simulator/workspaces/{id}/receivers/{name}/calls"),
   /** The service's time. */
   clock: at.get("/admin/v1/simulator/clock"),
   /** Advances the time, and does all work that falls due. Needs `CLOCK=adjustable`. */

@@ -219,13 +219,19 @@ const refuseHeaders = (headers: ConnectionOptions["headers"]): void => {
   }
 }
 
+const idRule = { pattern: /^[1-9]\d*$/, rule: "a positive integer" }
+
+/** Of a receiver. */
+const labelRule = { pattern: /^[a-z0-9_-]{1,63}$/, rule: "a label of a host name, in lower case" }
+
 /** The path with its ids, escaped: an id may be any text, and never becomes another path. */
 const filled = ({ ids = [], path }: RequestSpec): string => {
   let at = 0
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = ids[at++]
     const text = typeof id === "number" || typeof id === "string" ? String(id) : ""
-    if (!/^[1-9]\d*$/.test(text)) throw rejectedLocally(`${name} is a positive integer`, name)
+    const { pattern, rule } = name === "name" ? labelRule : idRule
+    if (!pattern.test(text)) throw rejectedLocally(`${name} is ${rule}`, name)
     return text
   })
 }

@@ -644,6 +644,20 @@ const entries: {
       (await first(operator.simulator.sent({ number_id: number })))?.message_id,
       created.message,
     ),
+  listReceivers: async ({ operator, workspace }) => {
+    await operator.simulator.setReceiverAnswer(workspace, "listed", {})
+    const names = (await operator.simulator.receivers(workspace)).map(({ name }) => name)
+    assert.include(names, "listed")
+  },
+  setReceiverAnswer: async ({ operator, workspace }) =>
+    assert.deepStrictEqual(
+      (await operator.simulator.setReceiverAnswer(workspace, "shop", { status: 500 })).answer,
+      { status: 500, body: "", hangs: false },
+    ),
+  listReceiverCalls: async ({ operator, workspace }) =>
+    assert.deepStrictEqual(await operator.simulator.receiverCalls(workspace, "shop"), []),
+  clearReceiverCalls: async ({ operator, workspace }) =>
+    assert.strictEqual((await operator.simulator.clearReceiverCalls(workspace, "shop")).calls, 0),
   getClock: async ({ operator }) =>
     assert.match((await operator.simulator.clock()).now, /^\d{4}-.*Z$/),
   advanceClock: async ({ operator }) => {

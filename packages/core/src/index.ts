@@ -68,7 +68,7 @@ export type {
   ReportedMessage,
   ReportedNumber,
 } from "./model/MessageChange.ts"
-export { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
+export { callbackSalt, CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 export type { CallbackSalts } from "./store/WorkspaceStore.ts"
 
 export type { CallbackUrl } from "./service/CallbackSettings.ts"
@@ -894,6 +894,7 @@ export {
   HmacSha256,
   SigningSecrets,
   secretOfSalt,
+  signature,
   webhookUserAgent,
 } from "./model/WebhookEndpoint.ts"
 export type {

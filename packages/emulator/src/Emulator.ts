@@ -52,6 +52,8 @@ import {
 import { timeTravel } from "./AdjustableClock.ts"
 import { makePeople, PhoneInput } from "./People.ts"
 import type { Writing } from "./People.ts"
+import { makeReceiverControls } from "./Receivers.ts"
+import type { ReceiverControls } from "./Receivers.ts"
 
 const day = 24 * 60 * 60 * 1000
 
@@ -258,6 +260,8 @@ export class Emulator extends Context.Service<
     setRegistered(body: unknown): Effect.Effect<ReadonlyArray<string> | null, Failure>
     /** That tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<Message, Failure>
+    /** The receivers of webhooks and callbacks. */
+    readonly receivers: ReceiverControls
     /** Messages that left the phones, newest first. */
     sent(query: ListSent): Effect.Effect<CursorPage<ReceivedCopy>, Failure>
     /** Moves the clock on and returns its new time. Fails with `clock_not_adjustable`. */
@@ -329,6 +333,7 @@ export class Emulator extends Context.Service<
           return input.phones
         }),
         tick,
+        receivers: yield* makeReceiverControls,
         sent: yield* makeSent,
         advance: Effect.fn("Emulator.advance")(function* advance(body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))

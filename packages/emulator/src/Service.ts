@@ -14,11 +14,17 @@ import {
 import type { MediaFiles, Store } from "@messaging-service/core"
 import { Layer } from "effect"
 import { layer, layerEmulator } from "./Emulator.ts"
+import { layerForgetting, layerReceivers } from "./Receivers.ts"
 
-/** The services, the worker and the emulator controls, over any ports. The worker does not run yet. */
+/**
+ * The services, the worker and the emulator controls, over any ports; deliveries to receivers stay within the
+ * process. The worker does not run yet.
+ */
 export const layerService = layerEmulator.pipe(
+  Layer.provideMerge(layerForgetting),
   Layer.provideMerge(layerWorker),
   Layer.provideMerge(layerServices),
+  Layer.provideMerge(layerReceivers),
 )
 
 /**

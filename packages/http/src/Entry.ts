@@ -215,7 +215,7 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
 }
 
 /** The names in braces of a path. */
-type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+export type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | NamesIn<Rest>
   : never
 

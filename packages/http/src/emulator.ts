@@ -15,9 +15,11 @@ import {
   AdvanceBody,
   AwayBody,
   BehaviourBody,
+  callSignatures,
   EditBody,
   Emulator,
   ReactBody,
+  ReceiverAnswerBody,
   RegisteredBody,
   ScanBody,
   SentQuery,
@@ -127,6 +129,130 @@ const sent = {
 }
 
 const clock = { now: "2030-01-31T07:00:00Z" }
+
+// The receivers of webhooks and callbacks (contract: Emulator controls).
+
+const receiversPath = `${simulatorPath}/workspaces/{id}/receivers` as const
+const receiverPath = `${receiversPath}/{name}` as const
+
+const pathTexts = {
+  name: {
+    description: "The label before `.receiver.test`, in lower case.",
+    schema: { type: "string", pattern: "^[a-z0-9_-]{1,63}$" },
+  },
+}
+
+const ReceiverAnswerJson = Schema.Struct({
+  status: Schema.Literals([200, 410, 500]),
+  body: Schema.String,
+  hangs: described(Schema.Boolean, "It answers nothing."),
+}).annotate({ identifier: "ReceiverAnswer" })
+
+const ReceiverJson = Schema.Struct({
+  name: Schema.String,
+  url: described(Schema.String, "A webhook's or callback's URL may have any path below it."),
+  calls: described(Schema.Int, "How many of its calls are kept, at most 100."),
+  lastCallAt: Schema.NullOr(Time),
+  answer: ReceiverAnswerJson,
+}).annotate({ identifier: "Receiver" })
+
+const ReceiverCallJson = Schema.Struct({
+  id: IdJson,
+  at: Time,
+  method: Schema.Literal("POST"),
+  path: described(Schema.String, "With its query."),
+  headers: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
+  body: Schema.String,
+  eventId: Schema.NullOr(Schema.String),
+  type: described(Schema.NullOr(Schema.String), "Of the event; null for a callback."),
+  signature: described(
+    Schema.Literals(callSignatures),
+    "By the secrets of the receiver's endpoints, or of callbacks; `none`: without a signature.",
+  ),
+  answer: ReceiverAnswerJson,
+}).annotate({ identifier: "ReceiverCall" })
+
+const receiverAnswer = { status: 500 as const, body: "out of order", hangs: false }
+
+const receiverExample = {
+  name: "shop",
+  url: "https://shop.receiver.test/",
+  calls: 1,
+  last_call_at: "2030-01-31T07:00:02Z",
+  answer: receiverAnswer,
+}
+
+const callExample = {
+  id: 1,
+  at: "2030-01-31T07:00:02Z",
+  method: "POST",
+  path: "/hook",
+  headers: [{ name: "content-type", value: "application/json" }],
+  body: '{"id":"evt_3mPqN7cVt2LrXw9KfYb5ZdHs","type":"message.sent"}',
+  event_id: "evt_3mPqN7cVt2LrXw9KfYb5ZdHs",
+  type: "message.sent",
+  signature: "valid",
+  answer: receiverAnswer,
+}
+
+const receiverRoutes = [
+  route(`GET ${receiversPath}`, {
+    id: "listReceivers",
+    right: "operator",
+    summary: "List the receivers of a workspace",
+    about:
+      "Those that were called or set, and those that its webhooks name: `https://<name>.receiver.test/` for any label.",
+    success: "The receivers, by name.",
+    answer: listOf(ReceiverJson, receiverExample),
+    refused: ["workspace_not_found"],
+    handler: Effect.fnUntraced(function* listReceivers({ id }) {
+      const { receivers } = yield* Emulator
+      return { data: yield* receivers.list(id("id")) }
+    }),
+  }),
+  route(`PUT ${receiverPath}`, {
+    id: "setReceiverAnswer",
+    right: "operator",
+    summary: "Set what a receiver answers",
+    about: "Replaces the whole answer; omitted fields get their defaults.",
+    pathTexts,
+    request: json<JsonValue>()(ReceiverAnswerBody, receiverAnswer),
+    success: "The receiver.",
+    answer: jsonBody(ReceiverJson, receiverExample),
+    refused: ["workspace_not_found"],
+    handler: Effect.fnUntraced(function* setReceiverAnswer({ id, request, text }) {
+      const { receivers } = yield* Emulator
+      return yield* receivers.setAnswer(id("id"), text("name"), request)
+    }),
+  }),
+  route(`GET ${receiverPath}/calls`, {
+    id: "listReceiverCalls",
+    right: "operator",
+    summary: "List the calls of a receiver",
+    pathTexts,
+    success: "The latest 100 calls, newest first.",
+    answer: listOf(ReceiverCallJson, callExample),
+    refused: ["workspace_not_found"],
+    handler: Effect.fnUntraced(function* listReceiverCalls({ id, text }) {
+      const { receivers } = yield* Emulator
+      return { data: yield* receivers.calls(id("id"), text("name")) }
+    }),
+  }),
+  route(`DELETE ${receiverPath}/calls`, {
+    id: "clearReceiverCalls",
+    right: "operator",
+    summary: "Forget the calls of a receiver",
+    about: "What it answers stays.",
+    pathTexts,
+    success: "The receiver, without calls.",
+    answer: jsonBody(ReceiverJson, { ...receiverExample, calls: 0, last_call_at: null }),
+    refused: ["workspace_not_found"],
+    handler: Effect.fnUntraced(function* clearReceiverCalls({ id, text }) {
+      const { receivers } = yield* Emulator
+      return yield* receivers.clear(id("id"), text("name"))
+    }),
+  }),
+]
 
 const emulatorRoutes = [
   route(`GET ${simulatorPath}/numbers/{number_id}/behaviour`, {
@@ -417,6 +543,7 @@ const emulatorRoutes = [
       return {}
     }),
   }),
+  ...receiverRoutes,
 ]
 
 /** The controls of the `Emulator`, which must be among the services. */

@@ -17,12 +17,16 @@ const read = async () => {
 
 const page = Effect.promise(read)
 
-/** The keys of all objects under that key in the document. */
+/** The keys of all objects under that key in the document; a field may have that name too. */
 const namesUnder = (expected: string, value: unknown): ReadonlyArray<string> =>
   typeof value === "object" && value !== null
     ? Object.entries(value).flatMap(([key, inner]: [string, unknown]) => [
         ...(key === expected ? Object.keys(inner as object) : []),
-        ...(/^examples?$/.test(key) ? [] : namesUnder(expected, inner)),
+        ...(/^examples?$/.test(key)
+          ? []
+          : (key === "properties" ? Object.values(inner as object) : [inner]).flatMap((each) =>
+              namesUnder(expected, each),
+            )),
       ])
     : []
 

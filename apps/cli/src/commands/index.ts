@@ -12,6 +12,7 @@ import { numberCommands } from "./numbers.ts"
 import { phoneCommands } from "./phones.ts"
 import { portalCommands } from "./portal.ts"
 import { profileCommands } from "./profiles.ts"
+import { receiverCommands } from "./receivers.ts"
 import { reminderCommands } from "./reminders.ts"
 import { restoreCommands } from "./restore.ts"
 import { statusCommands } from "./status.ts"
@@ -45,6 +46,7 @@ export const commands: ReadonlyArray<Command> = [
   ...portalCommands,
   ...restoreCommands,
   ...phoneCommands,
+  ...receiverCommands,
   ...profileCommands,
   command({
     name: "completion",

@@ -227,12 +227,13 @@ const successes = ({
 ]
 
 const routeOperation = (
-  route: Heading & Entry & { readonly parameters?: Parameters },
+  route: Heading &
+    Entry & { readonly parameters?: Parameters; readonly pathTexts?: Operation["parameters"] },
   common: Common,
 ): Operation => ({
   ...route,
   // An operation's parameters are those of its path.
-  parameters: {},
+  parameters: route.pathTexts ?? {},
   security: common.security,
   query: findQuery(route.request, route.parameters),
   headers: [...common.headers, clientRequestId],

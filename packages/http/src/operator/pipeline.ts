@@ -44,7 +44,7 @@ import { Effect, Redacted, Result, Schema } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { LaterAnswer, StreamedAnswer } from "../Entry.ts"
-import type { Entry, Input } from "../Entry.ts"
+import type { Entry, Input, NamesIn } from "../Entry.ts"
 import {
   findAuthorization,
   knownAddress,
@@ -52,7 +52,7 @@ import {
   takeWorkspaceShare,
 } from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
-import type { Heading, Refused } from "../openapi/Operation.ts"
+import type { Heading, JsonObject, Refused } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
@@ -91,6 +91,8 @@ export type OperatorServices =
 export type Right = "open" | "read" | "send" | "administrate" | "own" | "operator"
 
 interface OperatorInput<Path extends string, Request> extends Input<Path, Request> {
+  /** The text in the path with that name. */
+  readonly text: (name: NamesIn<Path>) => string
   readonly admitted: Admitted
   /** The role that the operator or the portal acts in. */
   readonly role: Role
@@ -112,6 +114,8 @@ interface OperatorEntry<
   readonly idempotent?: true
   /** Parameters of the query that the handler reads itself, besides its `request`. */
   readonly parameters?: Schema.Top & { readonly fields: object }
+  /** The parameters in the path that are no ids, as the document describes them. */
+  readonly pathTexts?: Readonly<Record<string, JsonObject>>
   /** Its workspace is the parameter `workspace_id` of the query, and not in its path. */
   readonly workspaceInQuery?: true
   /** Of an open operation: what is checked before anything of the request is read. */
@@ -241,6 +245,14 @@ const findWorkspaceId = (
     ? inPath
     : parseId<WorkspaceId>(new URLSearchParams(query).get("workspace_id") ?? "")
 
+/** Names the setting that a refused address needs, for operators alone: they can change it. */
+const namesSetting =
+  ({ kind }: Admitted, command: unknown) =>
+  (error: Refusal | StoreUnavailable): Refusal | StoreUnavailable =>
+    error._tag === "Refusal" && kind === "operator"
+      ? namesPrivateTargets(error, (command as { readonly url?: unknown } | undefined)?.url)
+      : error
+
 /** Who may ask, and where browsers keep their sessions. */
 export interface OperatorAccess {
   /** Null admits no operator. */
@@ -317,13 +329,10 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
 
     // Roles, fields, and checks of stored state
     const idempotency = toIdempotency(key, route, incoming, read.fingerprinted)
-    const input = { admitted, role, id, incoming, idempotency, request: read.request }
     const { request: command } = read
-    const answer = yield* Effect.mapError(route.handler(input), (error) =>
-      error._tag === "Refusal" && admitted.kind === "operator"
-        ? namesPrivateTargets(error, (command as { readonly url?: unknown } | undefined)?.url)
-        : error,
-    )
+    const at = { admitted, role, id, text: parameter, incoming }
+    const input = { ...at, idempotency, request: command }
+    const answer = yield* Effect.mapError(route.handler(input), namesSetting(admitted, command))
     if (answer instanceof StreamedAnswer) return { status: 200, streamed: answer } as const
     if (answer instanceof LaterAnswer) {
       const { schema } = (route.later ?? route).answer

@@ -306,6 +306,12 @@ describe("the document and the service", () => {
               200,
             )
             yield* request(operator("GET", `${simulator}/sent?number_id=${number.id}`), 200)
+            const shop = `${simulator}/workspaces/${workspace.id}/receivers`
+            yield* request(operator("PUT", `${shop}/shop`, { status: 410, hangs: false }), 200)
+            yield* request(operator("PUT", `${shop}/Shop`, {}), 400)
+            yield* request(operator("GET", shop), 200)
+            yield* request(operator("GET", `${shop}/shop/calls`), 200)
+            yield* request(operator("DELETE", `${shop}/shop/calls`), 200)
 
             yield* request(operator("POST", `${own}/logout`), 200)
 
