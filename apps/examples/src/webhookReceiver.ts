@@ -23,6 +23,11 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
 const ofWebhook = (event: WebhookEvent): string => {
   const { data, id, type } = event
   if (type === "ping") return `${type} ${id}: webhook ${data.webhook_id} works`
+  if ("received_message" in data && !("reaction" in data)) {
+    const { chat, kind, media, text } = data.received_message
+    const file = media === null ? "" : `, file ${media.state}`
+    return `${type} ${id}: ${kind} "${text}" in chat ${chat.id}${file}`
+  }
   if (!("message" in data)) return `${type} ${id}: ${JSON.stringify(data)}`
   return `${type} ${id}: message ${data.message.id} is ${data.message.status}`
 }

@@ -155,6 +155,7 @@ describe("the recipes for conversations", () => {
 /** The public API of a Chatwoot inbox, as far as the recipe calls it, and what was posted to it. */
 const aChatwoot = async () => {
   const posted: Array<Readonly<Record<string, unknown>>> = []
+  let lastId = 70
   const conversations = new Map<string, Array<{ readonly id: number }>>()
   const app = new Hono().basePath("/public/api/v1/inboxes/inbox/contacts")
   app.post("/", async (context) => {
@@ -166,7 +167,7 @@ const aChatwoot = async () => {
     context.json(conversations.get(context.req.param("contact")) ?? []),
   )
   app.post("/:contact/conversations", (context) => {
-    const conversation = { id: 70 + conversations.size }
+    const conversation = { id: ++lastId }
     conversations.get(context.req.param("contact"))?.push(conversation)
     return context.json(conversation)
   })

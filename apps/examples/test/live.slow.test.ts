@@ -72,6 +72,9 @@ for (const [claimed, left, part] of [
             yield* whatsApp.until(() => whatsApp.codeRequested(phone))
             yield* whatsApp.typePairingCode(phone, code)
           }
+          if (printed.startsWith('"since":')) {
+            yield* whatsApp.write(recipient, phone, "Good morning")
+          }
           if (printed.includes('"status":"delivered"') && !isStartedAgain) {
             isStartedAgain = true
             assert.strictEqual((yield* service.stop).code, 0)
@@ -88,7 +91,7 @@ for (const [claimed, left, part] of [
       const visible = whatsApp.decrypted(recipient)
       assert.deepStrictEqual(
         visible.map(({ arrivals, from, text }) => ({ arrivals, from, text })),
-        (isWhole ? ["Hello", "Still here"] : []).map((text) => ({
+        (isWhole ? ["Hello", "Still here", "Good morning to you"] : []).map((text) => ({
           arrivals: 1,
           from: phone,
           text,

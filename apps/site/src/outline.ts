@@ -15,6 +15,7 @@ export const outline: ReadonlyArray<Part> = [
       "tutorial-link-a-phone",
       "tutorial-why-not-arrived",
       "tutorial",
+      "tutorial-somebody-answered",
       "tutorial-version-1",
       "live",
       "live-telegram",
