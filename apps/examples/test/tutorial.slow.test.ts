@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "../../..")
 /** Pages, and their ports. Each is followed in its own shell. */
 const tutorials: Readonly<Record<string, ReadonlyArray<number>>> = {
   "docs/tutorial.md": [8080, 8090],
-  "docs/tutorial-somebody-answered.md": [8080, 8090],
+  "docs/tutorial-a-customer-answered.md": [8080, 8090],
   "docs/tutorial-version-1.md": [8080, 8090],
   "docs/migration.md": [8080, 8090],
   "docs/operating.md": [8080],

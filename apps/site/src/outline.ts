@@ -15,7 +15,7 @@ export const outline: ReadonlyArray<Part> = [
       "tutorial-link-a-phone",
       "tutorial-why-not-arrived",
       "tutorial",
-      "tutorial-somebody-answered",
+      "tutorial-a-customer-answered",
       "tutorial-version-1",
       "live",
       "live-telegram",
@@ -26,7 +26,15 @@ export const outline: ReadonlyArray<Part> = [
   { title: "Embed", pages: ["embedding"] },
   {
     title: "Operate",
-    pages: ["configuration", "operating", "postgresql", "monitoring", "security", "performance"],
+    pages: [
+      "configuration",
+      "operating",
+      "postgresql",
+      "monitoring",
+      "security",
+      "performance",
+      "comparison",
+    ],
   },
   {
     title: "HTTP",

@@ -1,6 +1,6 @@
 /**
- * README is short, its figures are those of the code, its pictures are small, and every cell of its table
- * of alternatives is filled and dated as its sources.
+ * README is short, its figures are those of the code, its pictures are small, and its table of alternatives
+ * is a part of the comparison, whose cells are filled and dated as their sources.
  */
 import { assert, it } from "@effect/vitest"
 import { readFileSync, statSync } from "node:fs"
@@ -9,6 +9,7 @@ import { resolve } from "node:path"
 const root = resolve(import.meta.dirname, "../../..")
 const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
 const readme = read("README.md")
+const comparison = read("docs/comparison.md")
 
 it("README has at most 150 lines", () => {
   assert.isAtMost(readme.trimEnd().split("\n").length, 150)
@@ -37,15 +38,18 @@ it("README's pictures have at most 150 kB", () => {
   for (const file of pictures) assert.isAtMost(statSync(resolve(root, file)).size, 150_000, file)
 })
 
-it("README dates the table of alternatives as its sources and the page on moving", () => {
-  const [, date = ""] = /As their public sources said on (\d+ \w+ \d{4})\./.exec(readme) ?? []
+it("README and the comparison are dated as their sources and the page on moving", () => {
+  const [, date = ""] = /As their public sources said on (\d+ \w+ \d{4})\./.exec(comparison) ?? []
   assert.notStrictEqual(date, "")
+  assert.include(readme, `As their public sources said on ${date}.`)
   assert.include(read("docs/decisions/alternatives.md"), `looked at on ${date}\n`)
   assert.include(read("docs/moving.md"), `as of ${date}`)
 })
 
-it("README leaves no cell of the table of alternatives empty", () => {
-  const [, table = ""] = /## Against the alternatives\n[^|]*((?:\|.*\n)+)/.exec(readme) ?? []
+/** The cells of the first table below a heading. */
+const tableBelow = (page: string, heading: string) => {
+  const [, after = ""] = page.split(`${heading}\n`)
+  const [table = ""] = /(?:\|.*\n)+/.exec(after) ?? []
   const [head = [], , ...rows] = table
     .trimEnd()
     .split("\n")
@@ -55,9 +59,18 @@ it("README leaves no cell of the table of alternatives empty", () => {
         .slice(1, -1)
         .map((cell) => cell.trim()),
     )
+  return { head, rows }
+}
+
+it("the comparison leaves no cell empty, and README shows five of its rows", () => {
+  const { head, rows } = tableBelow(comparison, "# Against the alternatives")
   assert.isAtLeast(rows.length, 10)
   for (const row of [head, ...rows]) {
     assert.lengthOf(row, head.length)
     assert.notInclude(row, "")
   }
+  const short = tableBelow(readme, "## Against the alternatives")
+  assert.deepStrictEqual(short.head, head)
+  assert.lengthOf(short.rows, 5)
+  for (const row of short.rows) assert.deepInclude(rows, row)
 })

@@ -9,7 +9,7 @@ export interface Chatwoot {
 }
 
 /** A client of the inbox's public API, which answers JSON. */
-const contactsOf =
+const makeContacts =
   ({ inbox, url }: Chatwoot) =>
   async <A>(path: string, request: RequestInit = {}): Promise<A> => {
     const response = await fetch(`${url}/public/api/v1/inboxes/${inbox}/contacts${path}`, request)
@@ -39,7 +39,7 @@ export const forwardToChatwoot = (chatwoot: Chatwoot) => async (event: WebhookEv
   if (event.type !== "message.received") return
   const { received_message: message } = event.data
   const { chat, from } = message
-  const contacts = contactsOf(chatwoot)
+  const contacts = makeContacts(chatwoot)
   // A contact that is there already is the answer too.
   const source_id = `chat-${chat.id}`
   await contacts("", post({ source_id, name: chat.name ?? from.phone ?? source_id }))
