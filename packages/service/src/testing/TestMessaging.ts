@@ -90,7 +90,10 @@ export interface ReceivedCall {
   readonly answered: ReceiverAnswer
 }
 
-/** The receiver of webhooks and callbacks. Every address leads here, and the test opens no socket. */
+/**
+ * The receiver of webhooks and callbacks. Every address but those of `receiverAt` leads here, and the test opens no
+ * socket.
+ */
 export interface TestReceiver {
   /** URL of the preconfigured endpoint; it receives every event. */
   readonly url: string
@@ -114,6 +117,48 @@ export interface TestReceiver {
    * Serves a file at an address, for messages with a link as media. Fails with nothing of its own.
    */
   readonly serve: (url: string, content: Uint8Array, mimeType: string) => void
+}
+
+/** What a receiver of the emulator answers. */
+export interface NamedAnswer {
+  /** Its status. Default: 200. */
+  readonly status?: 200 | 410 | 500 | undefined
+  /** Its content, up to 16,384 characters. Default: none. */
+  readonly body?: string | undefined
+  /** Answers nothing: a delivery ends after 15 seconds of service time. Default: false. */
+  readonly hangs?: boolean | undefined
+}
+
+/** A call that a receiver of the emulator got. */
+export interface NamedCall {
+  /** Arrival time. */
+  readonly at: Date
+  /** Its path and query. */
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The signed body, unchanged. */
+  readonly body: string
+  /** The body parsed as JSON; null when it is not JSON. */
+  readonly json: unknown
+  /** Id of the event; null without one. */
+  readonly eventId: string | null
+  /** Type of the event; null for a callback. */
+  readonly type: string | null
+  /** Whether a secret of the workspace signed it. */
+  readonly signature: "valid" | "invalid" | "none"
+  /** The answer that it got; null for none at all. */
+  readonly answered: 200 | 410 | 500 | null
+}
+
+/** A receiver of the emulator, for the webhooks and callbacks of `workspace`. */
+export interface NamedReceiver {
+  /** A webhook's or callback's URL may have any path below it. */
+  readonly url: string
+  /** Its latest 100 calls, oldest first. Fails with `validation_failed`. */
+  readonly calls: () => Promise<ReadonlyArray<NamedCall>>
+  /** From now on every call gets that answer. Fails with `validation_failed`. */
+  readonly answers: (answer: NamedAnswer) => Promise<void>
 }
 
 /** A statement as an object, as `pg` and the libraries above it write one. */
@@ -278,6 +323,11 @@ export interface TestMessaging {
   readonly number: SendingNumber
   /** The other end of webhooks. */
   readonly receiver: TestReceiver
+  /**
+   * The emulator's receiver at `https://<name>.receiver.test/…`, as a service with simulated phones has it. Its calls
+   * are not among those of `receiver`. Fails with nothing of its own.
+   */
+  readonly receiverAt: (name: string) => NamedReceiver
   /** The simulated phones. */
   readonly phones: TestPhones
   /** A person by its phone, perhaps with the name that it calls itself. Fails with nothing of its own. */

@@ -143,6 +143,26 @@ test("a receiver that is down for an hour", async () => {
   await t.close()
 })
 
+test("a webhook at an address of the emulator", async () => {
+  const t = await openTest()
+  const shop = t.receiverAt("shop")
+  await t.api.webhooks.create({ url: `${shop.url}orders` })
+  await shop.answers({ status: 500, body: "out of order" })
+  await t.api.messages.send({ to: { phone }, text: "Hello" })
+  await shop.answers({ status: 200 })
+  await t.advance({ minutes: 1 })
+  const calls = await shop.calls()
+  assert.deepStrictEqual(
+    calls.map(({ answered, path, signature, type }) => ({ answered, path, signature, type })),
+    [
+      { answered: 500, path: "/orders", signature: "valid", type: "message.sent" },
+      { answered: 200, path: "/orders", signature: "valid", type: "message.sent" },
+    ],
+  )
+  assert.strictEqual(calls[0]?.eventId, calls[1]?.eventId)
+  await t.close()
+})
+
 test("an order and its message, in one transaction or not at all", async () => {
   const t = await openTest()
   const client = t.client()
