@@ -337,3 +337,27 @@ it.effect("the client sends to a group and to a supergroup", () =>
     assert.strictEqual(channelId, supergroup.id)
   }),
 )
+
+it.effect("the list of chats comes in pages, those with the latest messages first", () =>
+  Effect.gen(function* () {
+    const { channel, client, server, small, supergroup } = yield* theChats
+    yield* server.write(recipient, sender, "In private")
+    for (const group of [supergroup, channel, small]) yield* server.write(third, group, "Hello")
+    const titles: Array<string> = []
+    const pages = calling(async () => {
+      for await (const { lastMessage, peer } of client.iterDialogs({ chunkSize: 3 })) {
+        titles.push(`${peer.displayName}: ${lastMessage?.text}`)
+      }
+    })
+    yield* pages
+    assert.deepStrictEqual(titles, [
+      "Friends: Hello",
+      "News: Hello",
+      "Crowd: Hello",
+      `Person ${(yield* calling(() => client.getUser("recipient_two"))).id}: In private`,
+    ])
+    // The client asks until a page is empty.
+    assert.strictEqual(server.calls(sender, "messages.getDialogs"), 3)
+    assert.deepStrictEqual(server.complaints(), [])
+  }),
+)

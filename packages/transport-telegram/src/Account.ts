@@ -24,7 +24,7 @@ import type {
   TransportId,
 } from "@messaging-service/core"
 import type { IPeersRepository, TelegramClient, tl } from "@mtcute/node"
-import { toggleChannelIdMark } from "@mtcute/node/utils.js"
+import { getMarkedPeerId, toggleChannelIdMark } from "@mtcute/node/utils.js"
 import { Clock, Context, Deferred, Effect, Layer, Queue, Random } from "effect"
 import type { Scope } from "effect"
 import {
@@ -305,10 +305,13 @@ const report = (
     if (state === "connecting" || state === "offline") Queue.offerUnsafe(events, { _tag: "Lost" })
   })
   client.onServerUpdate.add(heard)
+  const read = (peerId: number, upTo: number) =>
+    void Queue.offerUnsafe(events, { _tag: "Read", peerId, upTo })
   client.onRawUpdate.add(({ update }) => {
-    if (update._ !== "updateReadHistoryOutbox" || update.peer._ !== "peerUser") return
-    const { userId } = update.peer
-    Queue.offerUnsafe(events, { _tag: "Read", peerId: userId, upTo: update.maxId })
+    if (update._ === "updateReadHistoryOutbox") read(getMarkedPeerId(update.peer), update.maxId)
+    if (update._ === "updateReadChannelOutbox") {
+      read(toggleChannelIdMark(update.channelId), update.maxId)
+    }
   })
 }
 

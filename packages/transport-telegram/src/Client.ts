@@ -65,6 +65,10 @@ interface RemoteError {
 /** The recipient does not exist, or is hidden from this account. */
 const strangers: ReadonlySet<string> = new Set([
   "PEER_ID_INVALID",
+  "CHAT_ID_INVALID",
+  "CHANNEL_INVALID",
+  // The account has left the group, or was removed.
+  "CHANNEL_PRIVATE",
   "USER_ID_INVALID",
   "USERNAME_INVALID",
   "USERNAME_NOT_OCCUPIED",
@@ -81,6 +85,9 @@ const refusals: ReadonlyMap<string, string> = new Map([
   ["USER_PRIVACY_RESTRICTED", "the recipient's settings do not let the account write"],
   ["PRIVACY_PREMIUM_REQUIRED", "the recipient takes messages from Premium accounts only"],
   ["ALLOW_PAYMENT_REQUIRED", "the recipient takes messages for payment only"],
+  ["CHAT_WRITE_FORBIDDEN", "the account may not write in the group"],
+  ["CHAT_RESTRICTED", "the account may not write in the group"],
+  ["USER_BANNED_IN_CHANNEL", "the account may not write in groups for now"],
   ["MESSAGE_TOO_LONG", "it is too long"],
   ["MEDIA_CAPTION_TOO_LONG", "the caption is too long"],
   ["MESSAGE_EMPTY", "it is empty"],

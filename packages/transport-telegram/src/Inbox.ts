@@ -23,10 +23,11 @@ export type Collected =
 
 export interface Inbox {
   readonly addUpdate: (update: tl.TypeUpdate, peers: KnownPeers) => void
+  /** Telegram names to a session what it sent, before these updates are collected one by one. */
+  readonly addOwnIn: (updates: ReadonlyArray<tl.TypeUpdate>) => void
   /** Collects an answer of messages before the library uses it: a turn that fails may lose a part of it. */
   readonly addDifference: (
     difference: tl.updates.TypeDifference | tl.updates.TypeChannelDifference,
-    channelId?: number,
   ) => void
   /** Telegram skipped what came after that time, in seconds: in a channel, or else in the account's box. */
   readonly addGap: (date: number, channelId?: number) => void
@@ -64,6 +65,25 @@ const toKnownPeers = ({
   users: new Map(users.map((user) => [user.id, user])),
   chats: new Map(chats.map((chat) => [chat.id, chat])),
 })
+
+const toNewMessage = (update: tl.TypeUpdate): ReadonlyArray<tl.TypeMessage> =>
+  update._ === "updateNewMessage" || update._ === "updateNewChannelMessage" ? [update.message] : []
+
+/**
+ * The remote ids of what this service sent. `updateMessageID` names no chat: the message that comes with it
+ * does.
+ */
+const findOwn = (
+  updates: ReadonlyArray<tl.TypeUpdate>,
+  messages: ReadonlyArray<tl.TypeMessage>,
+): ReadonlyArray<string> => {
+  const sent = new Set(updates.flatMap((each) => (each._ === "updateMessageID" ? [each.id] : [])))
+  return messages.flatMap((each) =>
+    each._ === "message" && each.out === true && sent.has(each.id)
+      ? [toRemoteId(each.peerId, each.id)]
+      : [],
+  )
+}
 
 /** The latest so many values by name. */
 const makeLatest = <A>(most: number) => {
@@ -209,7 +229,7 @@ export const makeInbox = (collecting: Collecting): Inbox => {
     changes.addEdit(message, peers)
   }
 
-  const addUpdate = (update: tl.TypeUpdate, peers: KnownPeers, channelId?: number) => {
+  const addUpdate = (update: tl.TypeUpdate, peers: KnownPeers) => {
     switch (update._) {
       case "updateNewMessage":
       case "updateNewChannelMessage":
@@ -222,22 +242,19 @@ export const makeInbox = (collecting: Collecting): Inbox => {
         return changes.addDeletions(update, peers)
       case "updateMessageReactions":
         return changes.addReactions(update, peers)
-      // Telegram tells it to the session that sent the message.
-      case "updateMessageID": {
-        const { id } = update
-        const isBox = channelId === undefined
-        return addOwn(isBox ? String(id) : toRemoteId({ _: "peerChannel", channelId }, id))
-      }
     }
   }
 
   return {
     addUpdate,
-    addDifference: (difference, channelId) => {
+    addOwnIn: (updates) => findOwn(updates, updates.flatMap(toNewMessage)).forEach(addOwn),
+    addDifference: (difference) => {
       if (!("newMessages" in difference)) return
+      const { newMessages, otherUpdates } = difference
       const peers = toKnownPeers(difference)
-      for (const message of difference.newMessages) addMessage(message, peers)
-      for (const update of difference.otherUpdates) addUpdate(update, peers, channelId)
+      findOwn(otherUpdates, newMessages).forEach(addOwn)
+      for (const message of newMessages) addMessage(message, peers)
+      for (const update of otherUpdates) addUpdate(update, peers)
     },
     addGap: (date, channelId) => {
       const gap = { _tag: "Gap", mode: "live", reason: "skipped", from: date * 1000 } as const

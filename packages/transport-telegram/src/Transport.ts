@@ -20,6 +20,7 @@ import type {
 } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
+import { inputPeerToPeer } from "@mtcute/node/utils.js"
 import { Clock, Deferred, Effect, Layer, Stream } from "effect"
 import { hash } from "node:crypto"
 import {
@@ -35,6 +36,7 @@ import {
 import type { CallFailed } from "./Client.ts"
 import { toText, upload } from "./content.ts"
 import { fetchFile } from "./files.ts"
+import { toMessageId, toRemoteId } from "./incoming.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenAccount } from "./Account.ts"
 import { markOver } from "./readMarks.ts"
@@ -165,7 +167,7 @@ const findQuoted = Effect.fnUntraced(function* findQuoted(
   { peer, peerId }: Peer,
   { isSent, remoteId, sentAt, text }: Quote,
 ) {
-  if (!isSent) return Number(remoteId)
+  if (!isSent) return toMessageId(remoteId)
   const unread = yield* Effect.promise(() =>
     sent.findMessageId(peerId, remoteId as TransportId).catch(() => null),
   )
@@ -188,6 +190,19 @@ const missingQuote: ReadonlySet<string> = new Set([
   "REPLY_MESSAGE_ID_INVALID",
   "MESSAGE_ID_INVALID",
 ])
+
+const outdatedPeer: ReadonlySet<string> = new Set(["PEER_ID_INVALID", "CHANNEL_INVALID"])
+
+/**
+ * Whether the library may count the own message in its box. In a supergroup that was never read the count
+ * would begin after all that came before.
+ */
+const isCounted = ({ client }: OpenAccount, peer: Peer["peer"]) =>
+  peer._ === "inputPeerChannel"
+    ? Effect.promise(async () =>
+        Boolean(await client.storage.updates.getChannelPts(peer.channelId)),
+      )
+    : Effect.succeed(true)
 
 const deliver = Effect.fnUntraced(function* deliver(
   account: OpenAccount,
@@ -218,8 +233,8 @@ const deliver = Effect.fnUntraced(function* deliver(
     return accepted
   }
   const messageId = messageIdIn(answer)
-  if (messageId !== null) inbox.addOwn(String(messageId))
-  ownChanges.add(answer)
+  if (messageId !== null) inbox.addOwn(toRemoteId(inputPeerToPeer(peer), messageId))
+  if (yield* isCounted(account, peer)) ownChanges.add(answer)
   if (messageId !== null) {
     sent.add(peerId, messageId, message.transportId)
   }
@@ -263,7 +278,7 @@ const attempt = (
         return attempt(sessions, account, { ...message, quote: null }, force)
       }
       // The cached peer is outdated, or was another account's.
-      const isInvalid = failed.text === "PEER_ID_INVALID" && isHandedOver
+      const isInvalid = outdatedPeer.has(failed.text) && isHandedOver
       // A message that may have left keeps the recipient of its first attempt.
       const isStored = mayHaveLeft && message.to.kind === "username"
       const isStale = isInvalid && !force && !isStored

@@ -11,7 +11,12 @@ export interface FileSource {
   readonly thumbSize: string
   readonly dcId: number
   readonly messageId: number
+  /** The supergroup whose ids count its messages; absent elsewhere. */
+  readonly channelId?: number
 }
+
+/** Where the file's message is. */
+export type MessagePlace = Pick<FileSource, "messageId" | "channelId">
 
 export const getBytes = (size: tl.TypePhotoSize): number => {
   if (size._ === "photoSize") return size.size
@@ -20,7 +25,7 @@ export const getBytes = (size: tl.TypePhotoSize): number => {
 
 type File = tl.TypePhoto | tl.TypeDocument | undefined
 
-export const toSource = (file: File, messageId: number): FileSource | null => {
+export const toSource = (file: File, place: MessagePlace): FileSource | null => {
   if (file?._ !== "photo" && file?._ !== "document") return null
   const largest =
     file._ === "photo"
@@ -34,12 +39,12 @@ export const toSource = (file: File, messageId: number): FileSource | null => {
     fileReference: Buffer.from(file.fileReference).toString("base64"),
     thumbSize: largest !== undefined && "type" in largest ? largest.type : "",
     dcId: file.dcId,
-    messageId,
+    ...place,
   }
 }
 
 /** Null where the message does not lead to its file. */
-export const toFileSource = (file: File, messageId: number): string | null => {
-  const source = toSource(file, messageId)
+export const toFileSource = (file: File, place: MessagePlace): string | null => {
+  const source = toSource(file, place)
   return source && JSON.stringify(source)
 }

@@ -4,8 +4,10 @@ import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Effect, Option, Stream } from "effect"
 import type { CallFailed, Questions } from "./Client.ts"
+import { toggleChannelIdMark, toInputChannel } from "@mtcute/node/utils.js"
 import { toSource } from "./fileSource.ts"
-import type { FileSource } from "./fileSource.ts"
+import type { FileSource, MessagePlace } from "./fileSource.ts"
+import { resolveGroup } from "./recipients.ts"
 
 /** An account's connection. */
 interface Access {
@@ -52,17 +54,29 @@ const isReferenceOver = ({ text }: CallFailed): boolean =>
 const toUnavailable = (failed: CallFailed): FileUnavailable =>
   unavailable(failed.code === 400 && !isReferenceOver(failed) ? "gone" : "later")
 
+const getMessage = Effect.fnUntraced(function* getMessage(
+  account: Access,
+  { channelId, messageId }: MessagePlace,
+) {
+  const { client, questions } = account
+  const id: Array<tl.TypeInputMessage> = [{ _: "inputMessageID", id: messageId }]
+  if (channelId === undefined) {
+    const call = { _: "messages.getMessages", id } as const
+    return yield* questions.request((abortSignal) => client.call(call, { abortSignal }))
+  }
+  const group = yield* resolveGroup(account, String(toggleChannelIdMark(channelId)))
+  if (!("peer" in group) || group.peer._ !== "inputPeerChannel") return yield* unavailable("gone")
+  const call = { _: "channels.getMessages", channel: toInputChannel(group.peer), id } as const
+  return yield* questions.request((abortSignal) => client.call(call, { abortSignal }))
+})
+
 /** Asks for the message again: its file has a new reference. */
 const renew = Effect.fnUntraced(function* renew(
-  { client, questions }: Access,
-  { id, messageId }: FileSource,
+  account: Access,
+  { channelId, id, messageId }: FileSource,
 ) {
-  const found = yield* questions.request((abortSignal) =>
-    client.call(
-      { _: "messages.getMessages", id: [{ _: "inputMessageID", id: messageId }] },
-      { abortSignal },
-    ),
-  )
+  const place = channelId === undefined ? { messageId } : { messageId, channelId }
+  const found = yield* getMessage(account, place)
   const [message] = "messages" in found ? found.messages : []
   const media = message?._ === "message" ? message.media : undefined
   const file =
@@ -71,7 +85,7 @@ const renew = Effect.fnUntraced(function* renew(
       : media?._ === "messageMediaDocument"
         ? media.document
         : undefined
-  const source = toSource(file, messageId)
+  const source = toSource(file, place)
   return source?.id === id ? source : yield* unavailable("gone")
 })
 

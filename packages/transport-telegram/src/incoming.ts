@@ -212,13 +212,19 @@ export const toPlace = (
   return { mode: "live", fromMe: false, group, person }
 }
 
-const leadingToFile = ({ id, media }: tl.RawMessage): Pick<IncomingMessage, "fileSource"> => {
+const leadingToFile = ({
+  id: messageId,
+  media,
+  peerId,
+}: tl.RawMessage): Pick<IncomingMessage, "fileSource"> => {
+  const place =
+    peerId._ === "peerChannel" ? { messageId, channelId: peerId.channelId } : { messageId }
   const isPhoto = media?._ === "messageMediaPhoto"
   const isDocument = media?._ === "messageMediaDocument"
   const fileSource = isPhoto
-    ? toFileSource(media.photo, id)
+    ? toFileSource(media.photo, place)
     : isDocument
-      ? toFileSource(media.document, id)
+      ? toFileSource(media.document, place)
       : null
   return fileSource === null ? {} : { fileSource }
 }

@@ -5,6 +5,7 @@
 import type { SendOutcome, Target } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
+import { getMarkedPeerId, parseMarkedPeerId } from "@mtcute/node/utils.js"
 import { Clock, Data, Effect, Result } from "effect"
 import { refused } from "./Client.ts"
 import type { Requester, CallFailed } from "./Client.ts"
@@ -12,8 +13,8 @@ import type { NameOwner, OpenAccount } from "./Account.ts"
 
 export type Resolved =
   | {
-      readonly peer: tl.RawInputPeerUser | tl.RawInputPeerChat
-      /** Negative for a group. */
+      readonly peer: tl.RawInputPeerUser | tl.RawInputPeerChat | tl.RawInputPeerChannel
+      /** Negative for a group; below -1,000,000,000,000 for a supergroup. */
       readonly peerId: number
     }
   | { readonly outcome: SendOutcome }
@@ -170,6 +171,81 @@ const byUserId = (client: TelegramClient, request: Requester, userId: number, fo
         (peer) => getPerson(peer, `tg:${userId}`),
       )
 
+// Groups: a small group has its id only. A supergroup has an access hash too, which comes with its messages
+// and in the list of chats.
+
+const chatsInPage = 100
+
+/** The list of chats is read no further: an account may have thousands. */
+const maxPages = 20
+
+type ChatPage = Pick<
+  tl.messages.RawGetDialogsRequest,
+  "excludePinned" | "offsetDate" | "offsetId" | "offsetPeer"
+>
+
+const firstPage: ChatPage = { offsetDate: 0, offsetId: 0, offsetPeer: { _: "inputPeerEmpty" } }
+
+const getPage = (client: TelegramClient, request: Requester, page: ChatPage) =>
+  request(async (abortSignal): Promise<{ chats: Array<tl.TypeChat>; next: ChatPage | null }> => {
+    const call = { _: "messages.getDialogs", ...page, limit: chatsInPage, hash: Long.ZERO } as const
+    const answer = await client.call(call, { abortSignal })
+    if (answer._ === "messages.dialogsNotModified") return { chats: [], next: null }
+    const { chats, dialogs, messages } = answer
+    const last = dialogs.findLast((dialog) => dialog._ === "dialog")
+    if (answer._ === "messages.dialogs" || last === undefined) return { chats, next: null }
+    const peerId = getMarkedPeerId(last.peer)
+    const latest = messages.find(
+      (each) =>
+        each.id === last.topMessage && each.peerId && getMarkedPeerId(each.peerId) === peerId,
+    )
+    const offsetPeer = await client.storage.peers.getById(peerId)
+    const isOver = offsetPeer === null || latest === undefined || latest._ === "messageEmpty"
+    if (isOver) return { chats, next: null }
+    const { date: offsetDate, id: offsetId } = latest
+    return { chats, next: { excludePinned: true, offsetDate, offsetId, offsetPeer } }
+  })
+
+const notFound: Resolved = nowhere("The account has no such group on Telegram.")
+
+const findAmongChats = Effect.fnUntraced(function* findAmongChats(
+  client: TelegramClient,
+  request: Requester,
+  channelId: number,
+): Effect.fn.Return<Resolved, CallFailed> {
+  let page: ChatPage | null = firstPage
+  for (let count = 0; page !== null && count < maxPages; count++) {
+    const { chats, next }: Effect.Success<ReturnType<typeof getPage>> = yield* getPage(
+      client,
+      request,
+      page,
+    )
+    const chat = chats.find((each) => each._ === "channel" && each.id === channelId)
+    if (chat?._ === "channel" && chat.accessHash !== undefined) {
+      const peer = { _: "inputPeerChannel", channelId, accessHash: chat.accessHash } as const
+      return { peer, peerId: getMarkedPeerId(peer) }
+    }
+    page = next
+  }
+  return notFound
+})
+
+/** By the group's id as the inbox has it. `force` ignores the cache. */
+export const resolveGroup = Effect.fnUntraced(function* resolveGroup(
+  { client, questions: { request } }: Pick<OpenAccount, "client" | "questions">,
+  groupId: string,
+  force = false,
+): Effect.fn.Return<Resolved, CallFailed> {
+  const id = Number(groupId)
+  if (!Number.isSafeInteger(id) || id === 0) return notFound
+  if (id > 0) return { peer: { _: "inputPeerChat", chatId: id }, peerId: -id }
+  const [, channelId] = parseMarkedPeerId(id)
+  const known = force ? null : yield* request(async () => client.storage.peers.getById(id))
+  return known?._ === "inputPeerChannel"
+    ? { peer: known, peerId: id }
+    : yield* findAmongChats(client, request, channelId)
+})
+
 export const resolve = (
   account: Resolving,
   to: Target,
@@ -183,14 +259,12 @@ export const resolve = (
       return byUsername(account, to.username, trust)
     case "user_id":
       return byUserId(client, questions.request, to.userId, trust.force)
-    case "group_id": {
-      const chatId = Number(to.groupId)
-      return Effect.succeed({ peer: { _: "inputPeerChat", chatId }, peerId: -chatId })
-    }
+    case "group_id":
+      return resolveGroup(account, to.groupId, trust.force)
     case "lid":
     case "group":
       return Effect.succeed({
-        outcome: refused("group_not_found", "Telegram accounts send to people only."),
+        outcome: refused("group_not_found", "Telegram accounts send to people and chats only."),
       })
   }
 }

@@ -47,7 +47,11 @@ const isTooLong = (update: tl.TypeUpdate): update is tl.RawUpdateChannelTooLong 
  * Drops what comes above the bound: in its next turn the library asks for the difference, which has it.
  * `tooLong` receives channels that Telegram names without their updates.
  */
-const boundWaitingUpdates = (updates: UpdatesManager, tooLong: Set<number>): void => {
+const boundWaitingUpdates = (
+  updates: UpdatesManager,
+  tooLong: Set<number>,
+  inbox: Pick<Inbox, "addOwnIn"> | null,
+): void => {
   const handleUpdate = updates.handleUpdate.bind(updates)
   const { pendingUpdateContainers } = updates
   updates.handleUpdate = (update) => {
@@ -55,6 +59,7 @@ const boundWaitingUpdates = (updates: UpdatesManager, tooLong: Set<number>): voi
     if (length > maxWaitingUpdates) return
     const named = "updates" in update ? update.updates : []
     for (const { channelId } of named.filter(isTooLong)) tooLong.add(channelId)
+    inbox?.addOwnIn(named)
     handleUpdate(length === maxWaitingUpdates ? { _: "updatesTooLong" } : update)
   }
 }
@@ -169,7 +174,7 @@ export const hearUpdates = (client: BaseTelegramClient, hearing: Hearing | null)
   const { updates } = client
   listenFromStoredState(client)
   if (updates === undefined) return
-  boundWaitingUpdates(updates, hearing?.tooLong ?? new Set())
+  boundWaitingUpdates(updates, hearing?.tooLong ?? new Set(), hearing?.inbox ?? null)
   if (hearing === null) return
   const { inbox } = hearing
   readStoredChannels(updates)
@@ -204,7 +209,7 @@ export const hearDifferences =
       const { channelId } = request.channel
       if (answer._ === "updates.channelDifferenceTooLong")
         inbox.addGap(inbox.channels.stateDate(), channelId)
-      else inbox.addDifference(answer, channelId)
+      else inbox.addDifference(answer)
     }
     return answer
   }

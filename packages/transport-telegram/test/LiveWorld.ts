@@ -24,8 +24,9 @@ import type {
 } from "@messaging-service/core"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { TelegramServer } from "@messaging-service/telegram-server"
-import type { PersonOptions } from "@messaging-service/telegram-server"
+import type { Group, PersonOptions } from "@messaging-service/telegram-server"
 import { aNumber as aStoredNumber, aWorkspace, live } from "@messaging-service/testkit"
+import { toggleChannelIdMark } from "@mtcute/node/utils.js"
 import { Effect, Layer, Redacted } from "effect"
 import { layerLogin } from "../src/Login.ts"
 import { Sessions } from "../src/Account.ts"
@@ -159,6 +160,11 @@ export const aText = ({ id }: Pick<Account, "id">, to: Target, text?: string): O
   live.aText(id, to, text)
 
 export const toUser = (username: string): Target => ({ kind: "username", username })
+
+export const toSupergroup = ({ id }: Pick<Group, "id">): Target => ({
+  kind: "group_id",
+  groupId: String(toggleChannelIdMark(id)),
+})
 
 export const accepted = { _tag: "Accepted" } as const
 

@@ -13,6 +13,7 @@ import {
   layerStores,
   layerWorld,
   sendNow,
+  toSupergroup,
   toUser,
   until,
   untilSo,
@@ -394,6 +395,7 @@ layer(Layer.merge(layerStores, layerServer))("a state that is behind", (it) => {
           if (count % 3 === 0) yield* server.react(digits, message, "👍")
           // This service's own, which are not echoes, read or not.
           yield* sendNow(aText(started, toUser("behind_one"), `sent ${count}`))
+          yield* sendNow(aText(started, toSupergroup(group), `sent ${count}`))
           if (count === 20) yield* server.read(digits, started.digits)
         }
         yield* awaitTexts(started, 80)
@@ -429,7 +431,7 @@ layer(Layer.merge(layerStores, layerServer))("a process that is killed at any mo
   it.effect("stores every change once, in private chats and supergroups", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const { digits } = yield* aPerson()
+      const { digits } = yield* aPerson({ username: "killed_two" })
       const [receiver, crowd] = yield* Effect.gen(function* () {
         const started = yield* aReceiver({ groups: true })
         const members = [started.digits, digits]
@@ -449,6 +451,11 @@ layer(Layer.merge(layerStores, layerServer))("a process that is killed at any mo
             yield* server.edit(message, `${kill}.${count}!`)
             if (count > 1) yield* server.remove(message)
             else texts.push(`${kill}.${count}!`)
+            if (count !== 1 || kill % 2 === 0) continue
+            // This service's own, which are no echoes.
+            for (const own of [toUser("killed_two"), toSupergroup(crowd)]) {
+              yield* Effect.forkScoped(sendNow(aText(receiver, own)))
+            }
           }
           if (kill % 3 > 0) yield* until(() => gate.refusals > 0)
         }).pipe(Effect.scoped, Effect.provide(aProcess(gate)))

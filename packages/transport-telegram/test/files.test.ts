@@ -11,6 +11,7 @@ import {
 } from "@messaging-service/core"
 import { layerMediaFiles } from "@messaging-service/store-memory"
 import { TelegramServer } from "@messaging-service/telegram-server"
+import type { Group } from "@messaging-service/telegram-server"
 import { aWorkspace, live } from "@messaging-service/testkit"
 import { Effect, Layer, Stream } from "effect"
 import { aNumber, aPerson, layerWorld, logIn, untilSo } from "./LiveWorld.ts"
@@ -31,7 +32,7 @@ const aConversation = Effect.gen(function* () {
   const { chats } = yield* Store
   const { id: workspaceId } = yield* aWorkspace({ plan: null })
   yield* chats.putConversations(workspaceId, {
-    groups: false,
+    groups: true,
     retentionDays: 30,
     media: "on_arrival",
     maxFileBytes: 2_000_000,
@@ -60,11 +61,12 @@ const fetched = (
   { digits, other, received }: Conversation,
   file: Attachment,
   before: Effect.Effect<void, never, TelegramServer> = Effect.void,
+  group: Group | null = null,
 ) =>
   Effect.gen(function* () {
     const server = yield* TelegramServer
     const { length } = yield* received
-    yield* server.write(other, digits, { text: "Look", file })
+    yield* server.write(other, group ?? digits, { text: "Look", file })
     yield* untilSo(Effect.map(received, (messages) => messages.length > length))
     yield* before
     const fetcher = yield* makeMediaFetcher
@@ -102,13 +104,23 @@ layer(layerWorld)("a file that a person sends", (it) => {
   it.effect("whose reference has ended is asked for again", () =>
     Effect.gen(function* () {
       const conversation = yield* aConversation
-      const { expireFileReferences } = yield* TelegramServer
-      for (const kind of ["document", "photo"] as const) {
+      const { digits, other } = conversation
+      const server = yield* TelegramServer
+      const crowd = yield* server.group("Crowd", [digits, other], "supergroup")
+      // Another message has the id that the file's message has in the supergroup.
+      yield* server.write(other, crowd, "Hello")
+      for (const [kind, group] of [
+        ["document", null],
+        ["photo", null],
+        ["document", crowd],
+        ["photo", crowd],
+      ] as const) {
         const bytes = randomBytes(1000)
         const { bytes: got, state } = yield* fetched(
           conversation,
           { kind, bytes },
-          expireFileReferences,
+          server.expireFileReferences,
+          group,
         )
         assert.strictEqual(state, "ready")
         assert.deepStrictEqual(got, bytes)

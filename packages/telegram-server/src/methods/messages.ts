@@ -24,7 +24,7 @@ import {
   toPeer,
   userFor,
 } from "../ServerState.ts"
-import type { Box, Chat, Media, Message, Person } from "../ServerState.ts"
+import type { Box, Chat, Media, Message, Person, ServerState } from "../ServerState.ts"
 import { takeUpload } from "./files.ts"
 import { toState } from "./updates.ts"
 
@@ -273,6 +273,17 @@ const getChannelMessages = (
   return getByIds(call, viewer, channelSeen(call.state, viewer, channel).box, id)
 }
 
+/** The chats as entries of the account's list, with their latest messages. */
+const toDialogs = (call: Call, person: Person, chats: ReadonlyArray<Chat>) => ({
+  dialogs: chats.map((chat) => toDialog(person, chat)),
+  messages: chats.flatMap((chat) =>
+    getHistory(person, chat)
+      .slice(0, 1)
+      .map((message) => toMessage(call.state, getBox(person, chat), message, person)),
+  ),
+  ...toPeers(person, chats),
+})
+
 const getPeerDialogs = (
   { peers }: tl.messages.RawGetPeerDialogsRequest,
   call: Call,
@@ -281,17 +292,39 @@ const getPeerDialogs = (
   const others = peers.flatMap((each) =>
     each._ === "inputDialogPeer" ? [findChat(each.peer, person, call)] : [],
   )
-  return {
-    _: "messages.peerDialogs",
-    dialogs: others.map((chat) => toDialog(person, chat)),
-    messages: others.flatMap((chat) =>
-      getHistory(person, chat)
-        .slice(0, 1)
-        .map((message) => toMessage(call.state, getBox(person, chat), message, person)),
-    ),
-    ...toPeers(person, others),
-    state: toState(person),
-  }
+  return { _: "messages.peerDialogs", ...toDialogs(call, person, others), state: toState(person) }
+}
+
+/** The account's chats, those with the latest messages first. */
+const listChats = ({ groups, messages, people }: ServerState, person: Person) => {
+  const others: ReadonlyArray<Chat> = [
+    ...people.values(),
+    ...groups.filter(({ members }) => members.has(person)),
+  ]
+  return others
+    .flatMap((chat) => {
+      const [latest] = getHistory(person, chat)
+      return latest === undefined ? [] : [{ chat, at: messages.indexOf(latest) }]
+    })
+    .toSorted((a, b) => b.at - a.at)
+    .map(({ chat }) => chat)
+}
+
+const longestPage = 100
+
+const getDialogs = (
+  { limit, offsetPeer }: tl.messages.RawGetDialogsRequest,
+  call: Call,
+): tl.messages.RawDialogs | tl.messages.RawDialogsSlice => {
+  const person = getCaller(call.key)
+  const chats = listChats(call.state, person)
+  const start =
+    offsetPeer._ === "inputPeerEmpty" ? 0 : chats.indexOf(findChat(offsetPeer, person, call)) + 1
+  const page = chats.slice(start, start + Math.min(limit, longestPage))
+  const found = toDialogs(call, person, page)
+  return start === 0 && page.length === chats.length
+    ? { _: "messages.dialogs", ...found }
+    : { _: "messages.dialogsSlice", count: chats.length, ...found }
 }
 
 /** Keeps the mark for tests; 0 is the latest message. Returns whether it goes further than before. */
@@ -353,6 +386,7 @@ export const messageMethods: Readonly<Record<string, Method>> = {
   "messages.getMessages": getMessages,
   "channels.getMessages": getChannelMessages,
   "messages.getPeerDialogs": getPeerDialogs,
+  "messages.getDialogs": getDialogs,
   "messages.readHistory": readHistory,
   "channels.readHistory": readChannel,
   "messages.getChats": getChats,
