@@ -36,7 +36,7 @@ import type { Unwilling } from "./faults/receiver.ts"
 import { aroundStore, unavailable } from "./faults/store.ts"
 import type { Around } from "./faults/store.ts"
 import { makeLiveWire } from "./faults/liveWire.ts"
-import { makeAttempt, makeWire, stall } from "./faults/wire.ts"
+import { holdReceiving, makeAttempt, makeWire, stall } from "./faults/wire.ts"
 import type { Remote } from "./faults/wire.ts"
 import type { Recorder } from "./History.ts"
 
@@ -116,10 +116,16 @@ export interface ClusterOptions {
   readonly isShared: boolean
 }
 
+/** What it means that a worker's operation answers null. */
+const refusedTags: Readonly<Record<string, string>> = {
+  "sessions.beat": "ended",
+  "sessions.receive": "refused",
+}
+
 /** The tag of an outcome, with the guard that a commit names. */
 const toTag = (operation: string, answer: unknown): string | null => {
   if (typeof answer === "boolean") return String(answer)
-  if (operation === "sessions.beat" && answer === null) return "ended"
+  if (answer === null) return refusedTags[operation] ?? null
   if (typeof answer !== "object" || answer === null || !("_tag" in answer)) return null
   const { _tag } = answer
   return "guard" in answer ? `${String(_tag)} ${String(answer.guard)}` : String(_tag)
@@ -323,7 +329,11 @@ export class Cluster {
           slow === null ? null : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
         // The request or the answer is slow.
         const isAnswerLate = delay !== null && slow?.below(2) === 0
-        const first = delay === null || isAnswerLate ? tick : delay
+        const wait = delay === null || isAnswerLate ? tick : delay
+        const first =
+          operation === "sessions.receive"
+            ? Effect.andThen(wait, holdReceiving(process, faults, record))
+            : wait
         if (before !== null) return Effect.andThen(first, Effect.fail(unavailable(operation)))
         return Effect.andThen(
           first,

@@ -69,7 +69,7 @@ const refusedLines = ["logged_out", "restricted", "banned", "client_outdated"]
 
 const sites = ["good", "flaky", "slow", "missing", "empty", "unresolvable"]
 
-const sharing = ["sessions.write false", "sessions.beat ended"]
+const sharing = ["sessions.write false", "sessions.receive refused", "sessions.beat ended"]
 
 const expected: ReadonlyArray<string> = [
   ...transportOutcomes.map((tag) => `transport ${tag}`),

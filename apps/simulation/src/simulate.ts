@@ -334,22 +334,21 @@ class Simulation {
     const record = new Recorder(() => world.now, options.hasTrace === true)
     this.#record = record
     world.onStep = (process, index) => record.mix((process.id << 16) ^ index)
-    this.#faults = new FaultPoints({ seed, only: options.faults, isCalm: options.isCalm }, record)
     const dropsCopies = shape.below(3) !== 0
+    const coverage = this.#coverage
     const live = new Chance(`${seed}/live`)
     const board =
       live.below(4) === 0
-        ? new Switchboard({
-            world,
-            seed,
-            record,
-            coverage: this.#coverage,
-            replaces: live.below(2) === 0,
-          })
+        ? new Switchboard({ world, seed, record, coverage, replaces: live.below(2) === 0 })
         : null
-    this.#remote = new Remote({ world, seed, record, dropsCopies, faults: this.#faults, board })
     this.#processes = 1 + shape.below(3)
     this.#platforms = ["whatsapp", "whatsapp", live.below(2) === 0 ? "telegram" : "whatsapp"]
+    // A single process may have every number.
+    const isShared = board !== null && (this.#processes > 1 || live.below(2) === 0)
+    const sharesReceiving = isShared && this.#mailboxes.length > 0
+    const { faults: only, isCalm } = options
+    this.#faults = new FaultPoints({ seed, only, isCalm, sharesReceiving }, record)
+    this.#remote = new Remote({ world, seed, record, dropsCopies, faults: this.#faults, board })
     this.#finish = makeFinish(world)
     this.#store = this.#finish(
       this.#remote.process,
@@ -363,14 +362,13 @@ class Simulation {
       world,
       seed,
       record,
-      coverage: this.#coverage,
+      coverage,
       faults: this.#faults,
       remote: this.#remote,
       store: this.#store,
       retentionDays: this.#retention?.service ?? null,
       poll: oneOf(shape, [second, 5 * second, 30 * second]),
-      // A single process may have every number.
-      isShared: board !== null && (this.#processes > 1 || live.below(2) === 0),
+      isShared,
     })
     world.beforeStep = () => this.#strike()
     this.#commands = planAll(seed, 60, this.#features)

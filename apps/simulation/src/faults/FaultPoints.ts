@@ -57,8 +57,15 @@ const lookKind = "look.unanswered"
 /** The server behind a media link fails, or cuts its answer short. */
 const siteKind = "site.fails"
 
+/** A worker freezes with a commit of received messages under way, for longer than its numbers stay its own. */
+const heldKind = "receive.held"
+
 export type StrikeKind = (typeof strikeKinds)[number]
-export type CallKind = (typeof callKinds)[number] | typeof lookKind | typeof siteKind
+export type CallKind =
+  | (typeof callKinds)[number]
+  | typeof lookKind
+  | typeof siteKind
+  | typeof heldKind
 export type FaultKind = StrikeKind | CallKind
 
 export interface FaultOptions {
@@ -66,6 +73,8 @@ export interface FaultOptions {
   /** The possible faults, by id. Default: all. */
   readonly only?: ReadonlySet<string> | undefined
   readonly isCalm?: boolean | undefined
+  /** Whether processes that share numbers receive for them. */
+  readonly sharesReceiving?: boolean
 }
 
 /** Randomness of one call's fault, and of its size. */
@@ -75,7 +84,7 @@ export interface Fault {
 }
 
 /** Faults that make times inexact: some seeds have none, so times are exact to the millisecond. */
-const untrue: ReadonlySet<FaultKind> = new Set(["pause", "leap", "stall", "clock.set"])
+const untrue: ReadonlySet<FaultKind> = new Set(["pause", "leap", "stall", "clock.set", heldKind])
 
 const callRates = [0, 0, 0.005, 0.02, 0.08]
 
@@ -108,7 +117,10 @@ export class FaultPoints {
   readonly #strikes = new Map<StrikeKind, number>()
   readonly #streams = new Map<string, { readonly chance: Chance; drawn: number }>()
 
-  constructor({ isCalm = false, only, seed }: FaultOptions, record: Recorder) {
+  constructor(
+    { isCalm = false, only, seed, sharesReceiving = false }: FaultOptions,
+    record: Recorder,
+  ) {
     this.#seed = `${seed}/faults`
     this.#only = only
     this.#record = record
@@ -124,6 +136,9 @@ export class FaultPoints {
     this.#rates.set(lookKind, isMute ? 0.6 : 0)
     const site = new Chance(`${seed}/mix/${siteKind}`)
     this.#rates.set(siteKind, isCalm ? 0 : ([0, 0.3, 0.8][site.below(3)] ?? 0))
+    const freezing = new Chance(`${seed}/mix/${heldKind}`)
+    const canBeHeld = sharesReceiving && !isLeftOut(heldKind)
+    this.#rates.set(heldKind, canBeHeld ? ([0.02, 0.1, 0.3][freezing.below(3)] ?? 0) : 0)
     for (const kind of strikeKinds) {
       const counts = strikeCounts[kind]
       const count = counts[mix.below(counts.length)] ?? 0

@@ -370,3 +370,19 @@ export const stall = (
     freeze(process, millis, record)
     return Effect.yieldNow
   })
+
+/**
+ * Freezes a process with a commit of received messages under way. Others count it as dead and take its numbers
+ * meanwhile; it goes on before its caller gives up.
+ */
+export const holdReceiving = (
+  process: Process,
+  faults: FaultPoints,
+  record: Recorder,
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const fault = faults.hits(process.name, "receive.held")
+    if (fault === null) return Effect.void
+    freeze(process, 10 * second + fault.below(9 * second), record)
+    return Effect.yieldNow
+  })

@@ -16,7 +16,7 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "received: a write under an old term is acknowledged",
-    within: 1000,
+    within: 300,
     edits: [
       edit(
         "core/src/service/Sessions.ts",
