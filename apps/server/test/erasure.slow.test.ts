@@ -3,121 +3,11 @@
  * operator can fill. It searches for them in a logical dump and in the media files after the erasure.
  */
 import { assert, layer } from "@effect/vitest"
-import {
-  EmbeddedPostgres,
-  dumpDatabase,
-  listenOnLoopback,
-  processes,
-  tablesWith,
-} from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { http } from "@messaging-service/testkit/world"
-import { Effect, Redacted } from "effect"
-import { readFile, readdir } from "node:fs/promises"
-import { createServer } from "node:http"
-import { join } from "node:path"
-import { program } from "./aServer.ts"
-
-const operatorToken = "operator-token-of-the-erasure-tests"
-const hour = 3600
-const day = 24 * hour
-
-/** Longer than housekeeping's interval in service time. */
-const aRound = hour + 60
-
-interface Created {
-  readonly id: number
-  readonly key: string
-}
-
-/** Words of one purpose, each in one field only, and phones that begin with its digits. */
-const aVocabulary = (purpose: string, digits: string) => {
-  const texts = [`1555${digits}`]
-  let phones = 0
-  return {
-    texts,
-    plant: (field: string) => {
-      const word = `zq${purpose}${field}qz`
-      texts.push(word)
-      return word
-    },
-    phone: () => `+1555${digits}${String(phones++).padStart(4, "0")}`,
-  }
-}
-
-/** A receiver on loopback that serves links, and answers calls with the status in their path. */
-const aReceiver = Effect.gen(function* () {
-  const server = createServer((request, response) => {
-    request.resume()
-    request.on("end", () => {
-      const status = request.url?.includes("refused") === true ? 500 : 200
-      response.writeHead(status, { "content-type": "image/png" }).end("not much of a picture")
-    })
-  })
-  return yield* listenOnLoopback(server)
-})
-
-const aService = Effect.gen(function* () {
-  const database = yield* (yield* EmbeddedPostgres).createDatabase()
-  const directory = yield* processes.temporaryDirectory
-  const server = yield* processes.startServer(program, {
-    PORT: "0",
-    DATABASE_URL: Redacted.value(database.url),
-    DATA_DIR: directory,
-    OPERATOR_TOKEN: operatorToken,
-    CLOCK: "adjustable",
-    ALLOW_PRIVATE_TARGETS: "true",
-    SEED_EXAMPLE: "false",
-    TRUST_PROXY: "true",
-    RETENTION_DAYS: "7",
-  })
-  const operator = processes.anOperator(server.url, operatorToken)
-  const created = <Body = Created>(path: string, body: unknown, method = "POST") =>
-    Effect.map(operator.request<Body>(method, path, body), (answer) => {
-      assert.include([200, 201], answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`)
-      return answer.body
-    })
-  /** A caller's request, from an address that is a planted word too. */
-  const request = <Body = Created>(
-    key: string,
-    path: string,
-    body: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ) =>
-    Effect.promise(async () => {
-      const answer = await fetch(`${server.url}${path}`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(body instanceof FormData ? {} : { "content-type": "application/json" }),
-          ...headers,
-        },
-        body: body instanceof FormData ? body : JSON.stringify(body),
-      })
-      const text = await answer.text()
-      assert.isBelow(answer.status, 300, `${path}: ${text}`)
-      return JSON.parse(text) as Body
-    })
-  /** The remaining words, with their places. */
-  const found = (words: ReadonlyArray<string>) =>
-    Effect.gen(function* () {
-      const tables = tablesWith(yield* dumpDatabase(database), words)
-      const files = yield* Effect.promise(async () => {
-        const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-        const remaining: Array<string> = []
-        for (const entry of entries) {
-          if (!entry.isFile()) continue
-          const path = join(entry.parentPath, entry.name)
-          const text = `${path} ${await readFile(path, "latin1")}`
-          remaining.push(...words.filter((word) => text.includes(word)))
-        }
-        return remaining
-      })
-      return [...tables, ...files]
-    })
-  return { request, found, created, operator, receiver: yield* aReceiver, url: server.url }
-})
-
-type Service = Effect.Success<typeof aService>
+import { Effect } from "effect"
+import { aRound, aService, aVocabulary, assertPlanted, day } from "./plantedWords.ts"
+import type { Created, Service } from "./plantedWords.ts"
 
 /** A workspace with a word in every field that can be filled. */
 const aFilledWorkspace = ({ request, created, operator, receiver }: Service) =>
@@ -250,16 +140,6 @@ const aFilledWorkspace = ({ request, created, operator, receiver }: Service) =>
       key,
       first: { api_key: first.key, client_id: workspace.id },
     }
-  })
-
-/** Fails unless each of them exists before the erasure. */
-const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
-  Effect.map(service.found(words), (found) => {
-    const all = found.join()
-    assert.deepStrictEqual(
-      words.filter((word) => !all.includes(word)),
-      [],
-    )
   })
 
 /** An erased message is unknown in both versions; lists skip it. */

@@ -17,6 +17,16 @@ import type { Steps } from "./collections.ts"
 /** Of a number that was never made. */
 const noWorkspace = 0 as WorkspaceId
 
+/** Without the quote of a received message that was erased. */
+const withKnownQuote = (tables: Tables, copy: SentCopy): SentCopy => {
+  if (copy.quote === undefined || copy.messageId === null) return copy
+  const replyTo = tables.messages.get(copy.messageId)?.message.replyTo ?? null
+  if (replyTo === null || !("receivedMessageId" in replyTo)) return copy
+  if (tables.received.has(replyTo.receivedMessageId)) return copy
+  const { quote: _, ...rest } = copy
+  return rest
+}
+
 /** The remote server; it names messages as the store does. */
 export const simulatedPhones = (tables: Tables): Steps<SimulatedPhones> => {
   const behaviours = new Map<NumberId, PhoneBehaviour>()
@@ -83,7 +93,7 @@ export const simulatedPhones = (tables: Tables): Steps<SimulatedPhones> => {
       newestFirst(
         (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
         page,
-        (copy) => copy,
+        (copy) => withKnownQuote(tables, copy),
         (copy) =>
           // A copy goes with its message.
           (copy.messageId === null || tables.messages.get(copy.messageId) !== undefined) &&

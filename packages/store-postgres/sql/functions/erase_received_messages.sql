@@ -1,4 +1,5 @@
--- Erases these messages with their files, reactions and events; their sequences and marks stay. How many there were.
+-- Erases these messages with their files, reactions and events, and quotes of them on simulated phones; their
+-- sequences and marks stay. How many there were.
 -- For holders of their numbers' rows in received_counters.
 create function erase_received_messages(p_ids bigint[], p_now timestamptz) returns integer
 language plpgsql
@@ -7,6 +8,7 @@ as $$
 #variable_conflict use_column
 declare
   v_ids bigint[];
+  v_numbers bigint[];
   v_authors bigint[];
 begin
   with gone as (
@@ -53,11 +55,21 @@ begin
   )
   select
     (select array_agg(gone.id) from gone),
+    array(select distinct gone.number_id from gone),
     array(select gone.author_id from gone union select unreacted.person_id from unreacted)
-  into v_ids, v_authors;
+  into v_ids, v_numbers, v_authors;
   if v_ids is null then
     return 0;
   end if;
+  -- Index simulated_sent_by_number; numbers without a simulated phone have no rows there.
+  update simulated_sent s
+  set quote = null
+  from messages m
+  where s.number_id = any (v_numbers)
+    and s.quote is not null
+    and m.transport_id = s.transport_id
+    and m.number_id = s.number_id
+    and m.reply_received_id = any (v_ids);
   perform erase_received_files(v_ids);
   perform forget_people(v_authors);
   perform end_received_events(v_ids, '{}');

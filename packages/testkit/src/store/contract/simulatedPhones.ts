@@ -198,6 +198,28 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
+  it.effect("a copy shows what it quotes until the received message is erased", () =>
+    Effect.gen(function* () {
+      const { chats, phones } = yield* Store
+      const { number, workspace } = yield* aStage()
+      yield* turnOn(workspace.id)
+      const stored = yield* received(number, [aText(), aText()])
+      for (const { id } of stored) {
+        const { transportId } = yield* aMessage(number, {
+          message: { replyTo: { receivedMessageId: id } },
+        })
+        yield* phones.receive(aCopy(number.id, { transportId, quote: `quote of ${id}` }), null)
+      }
+      const [gone, kept] = [at(stored, 0), at(stored, 1)]
+      yield* chats.deleteReceived(toScope(workspace.id), gone.id, noon)
+      const page = yield* phones.sent(of(number.id), { before: null, limit: 10 })
+      assert.deepStrictEqual(
+        page.items.map(({ quote }) => quote),
+        [`quote of ${kept.id}`, undefined],
+      )
+    }),
+  )
+
   it.effect("the platform knows a received message until it is erased", () =>
     Effect.gen(function* () {
       const { chats, phones } = yield* Store
