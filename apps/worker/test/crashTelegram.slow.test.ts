@@ -11,6 +11,7 @@ import { EmbeddedPostgres, processes, testSeed } from "@messaging-service/testki
 import { Effect, Fiber, Layer, Random } from "effect"
 import { startAlone, startCluster } from "./crash/Cluster.ts"
 import type { Cluster, Member, Settings } from "./crash/Cluster.ts"
+import { toService } from "./crash/Conversations.ts"
 import { outliveWorkers } from "./crash/Live.ts"
 import { RemoteServer, layerTelegram } from "./live/remoteServers.ts"
 
@@ -108,7 +109,7 @@ const scenario = <E, R>(
       TRANSPORT: "live",
       ...(yield* settings(yield* processes.temporaryDirectory)),
     })
-    const { builders, operate } = started
+    const { builders } = started
     const workspace = yield* builders.aWorkspace()
     const aKey = Effect.map(builders.aKey(workspace), ({ key }) => key)
     const phones = people.map((_, index) => `4915100001${index}00`)
@@ -117,18 +118,7 @@ const scenario = <E, R>(
     }
     const senders = yield* Effect.forEach(phones.slice(0, accounts), (phone) =>
       Effect.gen(function* () {
-        const from = yield* connect(
-          {
-            url: "",
-            token: "",
-            request: (method, path, body) =>
-              Effect.map(operate(method, `/admin/v1${path}`, body), (reply) => ({
-                ...reply,
-                headers: new Headers(),
-              })),
-          },
-          phone,
-        )
+        const from = yield* connect(toService(started), phone)
         return { from, token: yield* aKey }
       }),
     )

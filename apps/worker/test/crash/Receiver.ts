@@ -79,17 +79,18 @@ export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience:
   return receiver
 })
 
-/** Registers it for the events of that workspace. */
+/** Registers it for the events of that workspace: these, or the ones that endpoints have by default. */
 export const subscribe = (
   cluster: Cluster,
   { keys, workspaceId }: Sender,
   { secrets, url }: Receiver,
+  events?: ReadonlyArray<string>,
 ) =>
   Effect.gen(function* () {
     const path = `/${workspaceId}`
     const { body, status } = yield* cluster.request("POST", "/api/v2/webhooks", {
       token: keys[0] ?? "",
-      body: { url: url + path },
+      body: { url: url + path, ...(events === undefined ? {} : { events }) },
     })
     assert.strictEqual(status, 201, JSON.stringify(body))
     secrets.set(path, body.secret)

@@ -87,7 +87,7 @@ export const layerWhatsApp = Layer.effect(
       complaints: remote.complaints,
     })
   }),
-).pipe(Layer.provide(WhatsAppServer.layer({ asksForFewPreKeys: true })))
+).pipe(Layer.provideMerge(WhatsAppServer.layer({ asksForFewPreKeys: true })))
 
 export const layerTelegram = Layer.effect(
   RemoteServer,
