@@ -165,11 +165,29 @@ const maximumBodyBytes = 300 * 1024
 
 const utf8 = /*#__PURE__*/ new TextEncoder()
 
-/** What is left out first of an event that is too large. */
+/** What is left out first of an event that is too large; a text of escapes is cut at last. */
 const outlined = (body: (json: object) => string, json: ReceivedJson): string => {
-  const sizes = [json, { ...json, reactions: [] }, { ...json, reactions: [], content: null }]
-  const bodies = sizes.map(body)
-  return bodies.find((one) => utf8.encode(one).length <= maximumBodyBytes) ?? bodies.at(-1) ?? ""
+  const whole = body(json)
+  // No character is longer in UTF-8.
+  if (whole.length * 3 <= maximumBodyBytes) return whole
+  const fits = (one: string): boolean => utf8.encode(one).length <= maximumBodyBytes
+  if (fits(whole)) return whole
+  const withoutReactions = body({ ...json, reactions: [] })
+  if (fits(withoutReactions)) return withoutReactions
+  const withoutContent = body({ ...json, reactions: [], content: null })
+  if (fits(withoutContent)) return withoutContent
+  const characters = Array.from(json.text)
+  const cutAt = (length: number) => {
+    const text = characters.slice(0, length).join("")
+    return body({ ...json, reactions: [], content: { truncated: true }, text })
+  }
+  let [least, most] = [0, characters.length]
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2)
+    if (fits(cutAt(middle))) least = middle
+    else most = middle - 1
+  }
+  return cutAt(least)
 }
 
 interface ChangeEvent {
