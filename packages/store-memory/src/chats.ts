@@ -39,6 +39,7 @@ import type {
   ReceivedOutcome,
   ServiceEvent,
   ReplyTo,
+  StoredReceivedFile,
   TransportId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -360,6 +361,9 @@ export const announceReceived = (tables: Tables, row: ReceivedRow, event: Servic
   fanOut(tables, row.lane.workspace, event)
 }
 
+const ofFile = (file: StoredReceivedFile | null): Pick<ReceivedOutcome, "file"> =>
+  file === null ? {} : { file: file.state }
+
 type ToStore = Pick<NewReceived<IncomingMessage>, "eventId" | "incoming" | "link">
 
 /** Stores a message. */
@@ -411,7 +415,7 @@ export const storeMessage = (
   lane.received.push(row)
   tables.received.set(mark.id, row)
   addFile(tables, row, incoming, nextDue)
-  return { id: mark.id, became: "stored" }
+  return { id: mark.id, became: "stored", ...ofFile(file) }
 }
 
 /** A repeat, unless it is a copy of one that could not be read. */
@@ -432,7 +436,7 @@ const takeCopy = (
   const event = changedEvent({ eventId, link }, "message.recovered", toReceived(row), now)
   announceReceived(tables, row, event)
   addFile(tables, row, incoming, nextDue)
-  return { id, became: "recovered" }
+  return { id, became: "recovered", ...ofFile(file) }
 }
 
 // Reading

@@ -4,6 +4,7 @@
  */
 import type { EventId, ReceivedMessageId } from "./Ids.ts"
 import type { ReceivedFileLink } from "./Media.ts"
+import type { ReceivedFileState } from "./ReceivedFile.ts"
 import type { Message } from "./Message.ts"
 import type { MessageJson } from "./MessageChange.ts"
 import type { Mode } from "./Workspace.ts"
@@ -200,6 +201,8 @@ export interface ReceivedOutcome {
    * conversations are off, its group is not kept, the number was removed, or what it is about is not stored.
    */
   readonly became: "stored" | "recovered" | "waiting" | "changed" | "told" | "repeat" | "dropped"
+  /** The state of its file, of a message that was stored or recovered with one. */
+  readonly file?: ReceivedFileState
 }
 
 /** How long a message that cannot be read waits for a copy. */

@@ -6,6 +6,8 @@ import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import type { NumberId } from "../model/Ids.ts"
 import type { ReceivedOutcome } from "../model/Incoming.ts"
+import { receivedFileStates } from "../model/ReceivedFile.ts"
+import type { ReceivedFileState } from "../model/ReceivedFile.ts"
 import type { MessageChange } from "../model/MessageChange.ts"
 import type { Message } from "../model/Message.ts"
 import type { Acceptance } from "../model/accept.ts"
@@ -188,6 +190,14 @@ const receivedCounters = {
   gaps: receivedCounter("gaps", "Gaps in what a platform told this process."),
 }
 
+const receivedFiles = byName(receivedFileStates, (state) =>
+  counter(
+    "messaging_received_files_total",
+    "Times that this process brought a file of a received message to a state.",
+    { state },
+  ),
+)
+
 const receivedAs: Readonly<
   Record<ReceivedOutcome["became"], keyof typeof receivedCounters | null>
 > = {
@@ -216,29 +226,44 @@ const ofUnstored = Effect.map(Effect.service(Metric.MetricRegistry), (registry) 
   return waits
 })
 
-const countAsReceived = (
-  names: ReadonlyArray<keyof typeof receivedCounters>,
-): Effect.Effect<void> =>
-  names.length === 0
+const countAsReceived = (counters: ReadonlyArray<Metric.Counter<number>>): Effect.Effect<void> =>
+  counters.length === 0
     ? Effect.void
     : Effect.all(
         [
           ofUnstored,
-          ...Object.values(receivedCounters).map((each) => Metric.update(each, 0)),
-          countEach(names.map((name) => receivedCounters[name])),
+          ...[...Object.values(receivedCounters), ...Object.values(receivedFiles)].map((each) =>
+            Metric.update(each, 0),
+          ),
+          countEach(counters),
         ],
         { discard: true },
       )
 
 /** After the commit that had these outcomes. */
 export const countReceived = (outcomes: ReadonlyArray<ReceivedOutcome>): Effect.Effect<void> =>
-  countAsReceived(outcomes.flatMap(({ became }) => receivedAs[became] ?? []))
+  countAsReceived(
+    outcomes.flatMap(({ became, file }) => {
+      const name = receivedAs[became]
+      return [
+        ...(name === null ? [] : [receivedCounters[name]]),
+        ...(file === undefined ? [] : [receivedFiles[file]]),
+      ]
+    }),
+  )
 
 /** After the commit that stored so many messages as unreadable. */
 export const countUnreadable = (messages: number): Effect.Effect<void> =>
   countAsReceived(
-    Array.from({ length: messages }, () => ["messages", "unreadable"] as const).flat(),
+    Array.from({ length: messages }, () => [
+      receivedCounters.messages,
+      receivedCounters.unreadable,
+    ]).flat(),
   )
+
+/** After the commit that brought a file to that state. */
+export const countReceivedFile = (state: ReceivedFileState): Effect.Effect<void> =>
+  countAsReceived([receivedFiles[state]])
 
 /** A released number does not retry. */
 const triedAgainWithinMillis = 60_000

@@ -16,6 +16,7 @@ import { logFailure } from "../service/logThrottled.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { openedSource } from "../service/ReceivedFiles.ts"
 import type { ClaimedFile, FileSettlement } from "../store/ReceivedFileStore.ts"
+import { countReceivedFile } from "../store/Metrics.ts"
 import { Store } from "../store/Store.ts"
 import { FileUnavailable, TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
 import { retryDelaysMillis } from "./Deliverer.ts"
@@ -142,16 +143,28 @@ const makeFetch = Effect.gen(function* makeFetch() {
   })
 })
 
+const countSettled = (settlement: FileSettlement): Effect.Effect<void> => {
+  switch (settlement._tag) {
+    case "Ready":
+      return countReceivedFile("ready")
+    case "Ended":
+      return countReceivedFile(settlement.state)
+    case "Again":
+      return Effect.void
+  }
+}
+
 export const makeMediaFetcher = Effect.gen(function* makeMediaFetcher() {
   const { receivedFiles: store } = yield* Store
   const files = yield* MediaFiles
   const ownership = yield* NumberOwnership
 
   const settle = ({ settlement, storageKey }: Result) =>
-    Effect.flatMap(store.settle(settlement), (isSettled) =>
+    Effect.flatMap(store.settle(settlement), (isSettled) => {
+      if (isSettled) return countSettled(settlement)
       // The message was erased meanwhile: the sweep may have looked for its bytes before.
-      isSettled || storageKey === null ? Effect.void : Effect.ignore(files.remove(storageKey)),
-    )
+      return storageKey === null ? Effect.void : Effect.ignore(files.remove(storageKey))
+    })
 
   return yield* makeLeasedLoop({
     work: "files",

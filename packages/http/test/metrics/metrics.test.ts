@@ -1,6 +1,6 @@
 /** `/metrics`, read as Prometheus reads it (contract: Open paths). */
 import { assert, describe, layer } from "@effect/vitest"
-import { StoreUnavailable } from "@messaging-service/core"
+import { receivedFileStates, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { HttpTestClients } from "../HttpTestClients.ts"
@@ -32,6 +32,27 @@ layer(layerMeasured())("received messages", (it) => {
           value(`messaging_received_${name}_total`),
         ),
         [2, 1, 1, 1],
+      )
+    }),
+  )
+
+  it.effect("have files that are counted by their states", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aListener({ max_file_bytes: 10 })
+      const states = Effect.map(scrape, ({ value }) =>
+        receivedFileStates.map((state) => value(`messaging_received_files_total`, { state }) ?? 0),
+      )
+      const before = yield* states
+      const aFile = (data: string) =>
+        write(number, { kind: "document", media: { file_name: "a.txt", data: btoa(data) } })
+      yield* aFile("small")
+      yield* aFile("larger than ten bytes")
+      yield* pass(1)
+      const after = yield* states
+      const came = after.map((count, index) => count - (before[index] ?? 0))
+      assert.deepStrictEqual(
+        Object.fromEntries(receivedFileStates.map((state, index) => [state, came[index]])),
+        { ready: 1, remote: 1, too_large: 1, full: 0, gone: 0, refused: 0, off: 0 },
       )
     }),
   )

@@ -22,6 +22,7 @@ import type {
   ChatContext,
   Platform,
   Reaction,
+  ReceivedFileState,
   ReceivedMessage,
   ReceivedMessageId,
   ReceivedOutcome,
@@ -210,7 +211,14 @@ const receiveWritten = Effect.fnUntraced(function* receiveWritten(
         : changedEvent(one, "message.recovered", message, now)
     return [{ event }]
   })
-  return { outcomes: rows.map(toOutcome), queued: yield* announce(run, events, now) }
+  const outcomes = rows.map((row): ReceivedOutcome => {
+    const outcome = toOutcome(row)
+    const hasFile = row.became === "stored" || row.became === "recovered"
+    return hasFile && row.file_state !== null
+      ? { ...outcome, file: row.file_state as ReceivedFileState }
+      : outcome
+  })
+  return { outcomes, queued: yield* announce(run, events, now) }
 })
 
 /** See `ChatStore.endCopyWaits`; `queued`: whether deliveries were. */

@@ -216,7 +216,7 @@ export const sessionStore = Effect.fnUntraced(function* (
       )
     },
     exchange(numberId, before, credentials, keys, now, account = null) {
-      return database.transaction("session.exchange", (run) =>
+      const exchanged = database.transaction("session.exchange", (run) =>
         Effect.gen(function* exchangeWithKeys() {
           const params = { numberId, before, credentials, account, now }
           const done = yield* exchangeWithin(run, params)
@@ -226,6 +226,9 @@ export const sessionStore = Effect.fnUntraced(function* (
           }
           return done
         }),
+      )
+      return Effect.tap(exchanged, (done) =>
+        done === true && account?.events !== undefined ? queued.notify : Effect.void,
       )
     },
     trim(numberId, type, most, by) {

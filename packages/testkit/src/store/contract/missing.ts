@@ -17,12 +17,13 @@ import type {
   UnreadableMessage,
 } from "@messaging-service/core"
 import { Effect } from "effect"
+import { anEndpoint, aStageWithKey, claimTheOne } from "../Delivering.ts"
 import { only, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import { aLinking, anAttempt, digits } from "../Linking.ts"
 import { readNextDue, toScope } from "../Reading.ts"
 import { aNumber, anEra, anEventId, aPhone, aStage, aWorkspace } from "../Records.ts"
-import { day, fresh, hour, minute, oneSecond } from "../Records.ts"
+import { day, fresh, hour, minute, noon, oneSecond } from "../Records.ts"
 import type { Topic } from "../Topic.ts"
 import { shownEvents, someIds } from "./conversations.ts"
 import {
@@ -186,7 +187,7 @@ export const missing: Topic = (it) => {
       assert.deepStrictEqual(yield* lookUp(number, present(id)), before)
       const incoming = withEvents([copy])
       const outcomes = yield* chats.receive(number.id, incoming, end + minute)
-      assert.deepStrictEqual(outcomes, [{ id: present(id), became: "recovered" }])
+      assert.deepStrictEqual(outcomes, [{ id: present(id), became: "recovered", file: "off" }])
       const after = yield* lookUp(number, present(id))
       assert.deepStrictEqual(after, {
         ...before,
@@ -547,6 +548,24 @@ export const missing: Topic = (it) => {
       )
       const gap = only(yield* readGaps)
       assert.deepStrictEqual([gap.id, gap.body], [id, body])
+    }),
+  )
+
+  it.effect("the gap of a new login wakes the deliveries of its process", () =>
+    Effect.gen(function* () {
+      const { numbers, sessions, webhooks } = yield* Store
+      const { key, number, workspace } = yield* aStageWithKey()
+      yield* turnOn(workspace.id)
+      yield* anEndpoint(key, { events: ["number.gap"] })
+      yield* sessions.exchange(number.id, null, "first", [], noon)
+      yield* numbers.setStatus(number.id, "disconnected", undefined, noon, null, null, someIds())
+      let notified = 0
+      yield* webhooks.whenQueued(Effect.sync(() => void notified++))
+      const account = { phone: number.phone, events: someIds() }
+      yield* sessions.exchange(number.id, "first", "second", [], noon + minute, account)
+      yield* Effect.yieldNow
+      assert.strictEqual(notified, 1)
+      assert.include((yield* claimTheOne()).body, '"type":"number.gap"')
     }),
   )
 }

@@ -16,7 +16,7 @@ import { toScope } from "../Reading.ts"
 import { aStage, anEra, fresh, hour, minute } from "../Records.ts"
 import { leftovers } from "../Storing.ts"
 import type { Topic } from "../Topic.ts"
-import { aText, received, turnOn, withEvents } from "./receiving.ts"
+import { aText, receive, received, turnOn, withEvents } from "./receiving.ts"
 
 const picture: ReceivedFile = {
   mimeType: "image/png",
@@ -135,8 +135,10 @@ export const receivedFiles: Topic = (it) => {
       for (const [settings, incoming, state] of states) {
         const era = anEra()
         const { number, workspace } = yield* aFetchingStage(era, settings)
-        const { id } = only(yield* received(number, [aPicture(incoming)], era))
+        const outcome = only(yield* receive(number, [aPicture(incoming)], era))
+        const id = present(outcome.id)
         assert.strictEqual((yield* read(number, id))?.state, state)
+        assert.deepStrictEqual(outcome, { id, became: "stored", file: state })
         assert.isEmpty(yield* claim(workspace.id, era + hour))
         const isRemote = state === "remote"
         assert.strictEqual(yield* store.request(id, era + hour), isRemote)
