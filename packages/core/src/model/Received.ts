@@ -181,13 +181,13 @@ const outlined = (body: (json: object) => string, json: ReceivedJson): string =>
     const text = characters.slice(0, length).join("")
     return body({ ...json, reactions: [], content: { truncated: true }, text })
   }
-  let [least, most] = [0, characters.length]
-  while (least < most) {
-    const middle = Math.ceil((least + most) / 2)
-    if (fits(cutAt(middle))) least = middle
-    else most = middle - 1
+  let [low, high] = [0, characters.length]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (fits(cutAt(middle))) low = middle
+    else high = middle - 1
   }
-  return cutAt(least)
+  return cutAt(low)
 }
 
 interface ChangeEvent {

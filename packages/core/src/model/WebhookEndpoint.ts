@@ -115,7 +115,7 @@ export const isBesideReceived = (
 
 /**
  * Calls under way to an endpoint that may tell what people write while other events wait (contract:
- * Bounds).
+ * Events of conversations).
  */
 export const receivedCallsShare = 3
 

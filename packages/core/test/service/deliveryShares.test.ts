@@ -8,7 +8,7 @@ import { send } from "./Operations.ts"
 import { ok, receiving } from "./Receiving.ts"
 import { aNumber, aSender, inAService, noon, pass, settled } from "./Service.ts"
 
-/** A receiver answers alike, so that it is counted by rounds of calls. */
+/** Every call is answered after this, so rounds of five calls can be counted. */
 const answerMillis = 100
 
 const flood = bySize({ change: 600, all: 5000, night: 5000 })

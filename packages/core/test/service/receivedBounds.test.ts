@@ -1,4 +1,4 @@
-/** What is kept of conversations, and how large their events are (contract: Bounds). */
+/** How much of conversations is stored, and how large their events are (contract: Events of conversations). */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { receivedEvent, reportedReceived, unknownPerson } from "../../src/index.ts"
