@@ -4,7 +4,7 @@
  */
 import type { EventId, ReceivedMessageId } from "./Ids.ts"
 import type { ReceivedFileLink } from "./Media.ts"
-import type { ReceivedFileState } from "./ReceivedFile.ts"
+import type { ReceivedFile, ReceivedFileState } from "./ReceivedFile.ts"
 import type { Message } from "./Message.ts"
 import type { MessageJson } from "./MessageChange.ts"
 import type { Mode } from "./Workspace.ts"
@@ -80,18 +80,6 @@ export type ReceivedContent =
   /** The platform's name of what has no kind here. */
   | { readonly type: string }
   | Record<never, never>
-
-/** A file of a received message, as the message itself describes it. */
-export interface ReceivedFile {
-  readonly mimeType: string | null
-  /** Bytes. */
-  readonly size: number | null
-  readonly fileName: string | null
-  /** Of sound and moving pictures. */
-  readonly seconds: number | null
-  /** Hexadecimal. */
-  readonly sha256: string | null
-}
 
 /** In which chat something happened, and who did it. */
 export interface ChatContext {

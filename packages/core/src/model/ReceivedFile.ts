@@ -1,5 +1,4 @@
 /** Files of received messages: what happens to them, and when they are fetched (contract: Files of received messages). Pure. */
-import type { ReceivedFile } from "./Incoming.ts"
 
 /**
  * What happened to a received message's file (contract: Files of received messages). `remote`: it is not fetched
@@ -16,6 +15,18 @@ export const receivedFileStates = [
 ] as const
 
 export type ReceivedFileState = (typeof receivedFileStates)[number]
+
+/** A file of a received message, as the message itself describes it. */
+export interface ReceivedFile {
+  readonly mimeType: string | null
+  /** Bytes. */
+  readonly size: number | null
+  readonly fileName: string | null
+  /** Of sound and moving pictures. */
+  readonly seconds: number | null
+  /** Hexadecimal. */
+  readonly sha256: string | null
+}
 
 /** A file as the store shows it: what the message says of it until it is `ready`, then what it is. */
 export interface StoredReceivedFile extends ReceivedFile {
