@@ -61,7 +61,7 @@ const PageFailure = ({ error, reset }: ErrorComponentProps) => {
   const router = useRouter()
   const again = () => void router.invalidate().finally(reset)
   return (
-    <main className="p-4 md:p-6">
+    <main className="page">
       <Failure error={error instanceof Error ? error : new Error(String(error))} again={again} />
     </main>
   )

@@ -158,6 +158,17 @@ export const uniquePhone = (): string => `+1555070${nextUnique()}`
 export const visibleText = (page: Page, text: string | RegExp) =>
   page.getByText(text).filter({ visible: true })
 
+/** Filters the list of messages by a status. */
+export const chooseStatus = async (page: Page, status: string): Promise<void> => {
+  await page.locator("summary", { hasText: "Status" }).click()
+  await page.getByRole("checkbox", { name: new RegExp(`^${status}`) }).check()
+  await page.keyboard.press("Escape")
+}
+
+/** Shows the filters of messages that are behind a button. */
+export const openFilters = (page: Page): Promise<void> =>
+  page.locator("summary", { hasText: "Filter" }).click()
+
 export const signIn = async (page: Page, { operatorToken, url }: TestDashboard): Promise<void> => {
   await page.goto(url)
   await page.getByLabel("Operator token").fill(operatorToken)

@@ -5,6 +5,7 @@ import {
   assertCount,
   awaitAnswers,
   barriers,
+  chooseStatus,
   goTo,
   overflows,
   setUpDashboard,
@@ -71,7 +72,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.reload()
       await page.getByText("Page 2").waitFor()
       assert.strictEqual(await rows.first().getAttribute("data-message"), second)
-      await page.getByRole("button", { name: "failed" }).click()
+      await chooseStatus(page, "failed")
       await assertCount(rows, 1)
       await visibleText(page, "is not registered").waitFor()
       await page.keyboard.press("j")
@@ -209,7 +210,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         await page.getByRole("button", { name: /^Live: / }).click()
         await page.getByText("Paused", { exact: true }).waitFor()
         proxy.failWith({ on: /\/messages$/, with: fault })
-        await page.getByRole("button", { name: "failed" }).click()
+        await chooseStatus(page, "failed")
         await page.getByRole("alert").filter({ hasText: labels }).waitFor()
         proxy.failWith(null)
         await page.getByRole("button", { name: "Try again" }).click()
@@ -239,7 +240,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await open(page, "messages")
       await page.locator("tbody tr").first().waitFor()
       await page.context().clearCookies()
-      await page.getByRole("button", { name: "failed" }).click()
+      await chooseStatus(page, "failed")
       await page.getByLabel("Operator token").fill(service.operatorToken)
       await page.keyboard.press("Enter")
       await assertCount(page.locator("tbody tr"), 1)

@@ -42,7 +42,7 @@ const seeTheLogout = async (page: Page, dashboard: TestDashboard): Promise<void>
 
 const makePortalLink = async (page: Page, dashboard: TestDashboard): Promise<string> => {
   await goTo(page, dashboard, "/w/1/settings")
-  await page.getByRole("button", { name: "Create link" }).click()
+  await page.getByRole("button", { name: "Create link" }).first().click()
   await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click()
   return (await page.getByRole("dialog").locator("code").textContent()) ?? ""
 }

@@ -116,6 +116,32 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
         assert.isFalse(await overflows(page), `${name} at ${width}`)
       }))
 
+  it("has one left and one right edge for all pages", () =>
+    onEvery({ width: 1600 }, async (page, name) => {
+      // A chat stands beside its list, an open message beside the messages.
+      if (/^chat|^message$/.test(name)) return
+      const box = await page.locator("main").boundingBox()
+      assert.deepStrictEqual([box?.x, box?.width], [224, 1216], name)
+    }))
+
+  it("keeps filters in one row and texts readable beside an open message", () =>
+    onPage("/w/1/messages", async (page) => {
+      await page.locator("tbody tr").first().click()
+      await page.getByRole("list", { name: "Timeline" }).locator("li").first().waitFor()
+      const height = async () => (await page.getByRole("search").boundingBox())?.height ?? 0
+      assert.isAtMost(await height(), 40)
+      const text = await page.getByRole("columnheader", { name: "Text" }).boundingBox()
+      assert.isAtLeast(text?.width ?? 0, 200)
+      const status = page.locator("summary", { hasText: "Status" })
+      await status.click()
+      await page.getByRole("checkbox", { name: /^failed 1 in 24 h$/ }).check()
+      await page.keyboard.press("Escape")
+      await page.getByRole("button", { name: "Remove filter: failed" }).click()
+      assert.isAtMost(await height(), 40)
+      // Escape closed the menu alone.
+      await page.getByRole("complementary", { name: /^Message / }).waitFor()
+    }))
+
   it("lists its keys on `?`, every page's among them", () =>
     onPage("/w/1/contacts", async (page) => {
       await awaitAnswers(page)

@@ -1,7 +1,7 @@
 /** A page that stays open for a day: what it holds does not grow with the pages gone through. */
 import type { CDPSession, Page } from "playwright-core"
 import { assert, beforeAll, describe, it } from "vitest"
-import { assertEventually, awaitAnswers, setUpDashboard } from "./browserPages.ts"
+import { assertEventually, awaitAnswers, chooseStatus, setUpDashboard } from "./browserPages.ts"
 import { skipsWithoutBrowser } from "./startDashboard.ts"
 
 interface Held {
@@ -36,7 +36,7 @@ const goRound = async (page: Page): Promise<void> => {
     await page.locator("tbody tr[data-open=true]").and(page.locator("tbody tr").nth(row)).waitFor()
     await page.getByRole("list", { name: "Timeline" }).locator("li").first().waitFor()
   }
-  await page.getByRole("button", { name: "failed", exact: true }).click()
+  await chooseStatus(page, "failed")
   await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1)
   for (const name of ["Overview", "Contacts", "Numbers", "Reminders", "Media", "Number checks"])
     await goByLink(page, name)

@@ -9,6 +9,7 @@ import {
   barriers,
   goTo,
   loseAnswer,
+  openFilters,
   overflows,
   setUpDashboard,
   visibleText,
@@ -513,6 +514,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.keyboard.press("Enter")
       await page.getByText("No matching messages").waitFor()
       await goTo(page, dashboard, "/w/1/messages")
+      await openFilters(page)
       await page.getByLabel("Error").selectOption("recipient_not_found")
       const failed = await get("1/messages?error=recipient_not_found&limit=25")
       const { length } = failed["data"] as ReadonlyArray<unknown>
@@ -530,16 +532,21 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await goTo(page, dashboard, `/w/1/messages?${search}`)
       await visibleText(page, "With a reference").waitFor()
       await assertCount(page.locator("tbody tr"), 1)
+      await page.getByRole("button", { name: "Remove filter: From number 1" }).waitFor()
+      await openFilters(page)
       const number = page.getByLabel("Sending number")
       await assertEventually(async () => assert.strictEqual(await number.inputValue(), "1"))
+      await page.keyboard.press("Escape")
       await page.getByText("1 total").waitFor()
       await page.locator("tbody tr").click()
       const panel = page.getByRole("complementary")
       await panel.getByRole("link", { name }).waitFor()
+      await openFilters(page)
       await page.getByLabel("Created").selectOption("Last hour")
       await page.waitForURL(/since=/)
       await page.getByLabel("Created").getByText("Since ").waitFor({ state: "attached" })
-      await page.getByRole("button", { name: `Remove filter: reference ${name}` }).click()
+      await page.keyboard.press("Escape")
+      await page.getByRole("button", { name: `Remove filter: Reference ${name}` }).click()
       await page.waitForURL((url) => !url.search.includes("reference"))
       await page.getByRole("button", { name: "Clear", exact: true }).click()
       await page.waitForURL((url) => !/since|from/.test(url.search))
@@ -559,6 +566,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await awaitAnswers(page)
       await page.keyboard.press("Escape")
       await page.getByText(/^Test · Last 24 h: \d+ sent/).waitFor()
+      await openFilters(page)
       await page.getByLabel("Mode").selectOption("Live messages")
       await page.locator("tbody tr", { hasText: text }).waitFor({ state: "detached" })
       await page.getByText(/^Last 24 h: \d+ sent, \d+ failed/).waitFor()
@@ -646,7 +654,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("lets a customer in by a link that works once, into their workspace alone", () =>
     onPage("/w/1/settings", async (page) => {
-      await page.getByRole("button", { name: "Create link" }).click()
+      await page.getByRole("button", { name: "Create link" }).first().click()
       await page.getByLabel("Role").selectOption("member")
       await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click()
       const link = (await page.getByRole("dialog").locator("code").textContent()) ?? ""

@@ -42,6 +42,14 @@ export const screens: ReadonlyArray<Screen> = [
       await page.getByRole("list", { name: "Timeline" }).locator("li").first().waitFor()
     },
   },
+  {
+    name: "messages-filters",
+    path: "/w/1/messages?error=send_failed",
+    ready: async (page) => {
+      await page.locator("summary", { hasText: "Filter" }).click()
+      await page.getByLabel("Error").waitFor()
+    },
+  },
   { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No matching messages") },
   { name: "message-new", path: "/w/1/messages/new", ready: form("as the recipient sees it") },
   { name: "chats", path: "/w/1/chats", ready: text("<i>Grace</i>") },

@@ -37,7 +37,7 @@ export const CampaignPage = () => {
   const path = { id: Number(workspaceId), campaign_id: Number(campaignId) }
   const campaign = useCampaign(path, mode)
   return (
-    <main className="flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+    <main className="page gap-6">
       <PageHead title={campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)}>
         {campaign.data && <Actions path={path} campaign={campaign.data} />}
         <Link

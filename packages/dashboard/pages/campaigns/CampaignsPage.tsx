@@ -3,7 +3,7 @@ import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import type { Campaign } from "@messaging-service/client"
 import { SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { PageHead } from "../ui/parts.tsx"
+import { PageHead, primaryLink, Button } from "../ui/parts.tsx"
 import { PagedTable, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -13,8 +13,6 @@ import { ProgressBar, StateWord, getProgress } from "./parts.tsx"
 import { campaignsLabels as labels, progressLabels, shortReasons, stateLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/campaigns")
-
-const primaryLink = "control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
 
 export const CampaignsPage = () => {
   const { workspaceId } = route.useParams()
@@ -28,7 +26,7 @@ export const CampaignsPage = () => {
     void navigate({ search: (old) => ({ ...old, trail: undefined, ...change }) })
   const add = <NewLink workspaceId={workspaceId} mode={mode} />
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
         {add}
       </PageHead>
@@ -63,12 +61,17 @@ export const CampaignsPage = () => {
             ? [
                 "campaign",
                 mode === "test" ? labels.emptyTest : labels.empty,
-                <>
-                  <p className="mb-3">{labels.emptyAbout}</p>
-                  {add}
-                </>,
+                labels.emptyAbout,
+                add,
               ]
-            : ["search", labels.nothingFound, labels.nothingFoundAbout]
+            : [
+                "search",
+                labels.nothingFound,
+                labels.nothingFoundAbout,
+                <Button key="all" onClick={() => show({ state: undefined })}>
+                  {labels.anyState}
+                </Button>,
+              ]
         }
       />
     </main>

@@ -23,7 +23,7 @@ export const NewCampaignPage = () => {
   const search = newRoute.useSearch()
   const [mode, setMode] = useState<FilledCampaign["mode"]>(search.mode ?? "live")
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.newTitle}>
         <Link
           className="control"
@@ -52,7 +52,7 @@ export const EditCampaignPage = () => {
   const campaign = useCampaign(path, search.mode)
   const name = campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.editTitle(name)}>
         <Link
           className="control"

@@ -40,7 +40,14 @@ export const ChatsPage = () => {
         <PageHead title={labels.title} />
         {isOff ? (
           <Empty icon="chat" title={labels.off}>
-            {labels.offAbout}
+            <p className="mb-3">{labels.offAbout}</p>
+            <Link
+              to="/w/$workspaceId/settings"
+              params={{ workspaceId: String(id) }}
+              className="control"
+            >
+              {labels.toSettings}
+            </Link>
           </Empty>
         ) : (
           <>

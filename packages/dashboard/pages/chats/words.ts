@@ -26,6 +26,7 @@ export const chatsLabels = {
   clearFilters: "Clear filters",
   noneOpen: "No chat open",
   choose: "Select a chat to read and answer it.",
+  toSettings: "Go to settings",
   off: "Conversations are off",
   offAbout: "An operator turns them on in the workspace’s settings.",
 }

@@ -28,7 +28,7 @@ export const CheckPage = () => {
   })
   const title = check.data?.name ?? checksLabels.unnamed(path.check_id)
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={title}>
         {check.data && <Download check={check.data} path={path} />}
         <Link className="control" to="/w/$workspaceId/number-checks" params={{ workspaceId }}>

@@ -48,18 +48,21 @@ export const ChecksPage = () => {
   const checks = useList("GET /admin/v1/workspaces/{id}/number-checks", { path: { id } }, (rows) =>
     rows.some(({ status }) => status !== "completed") ? pollMillis : false,
   )
+  const add = (
+    <Button variant="primary" onClick={() => setAdding(true)}>
+      {labels.add}
+    </Button>
+  )
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
-        <Button variant="primary" onClick={() => setAdding(true)}>
-          {labels.add}
-        </Button>
+        {add}
       </PageHead>
       <PagedTable
         list={checks}
         caption={labels.caption}
         columns={toColumns(workspaceId)}
-        empty={["check", labels.empty, labels.emptyAbout]}
+        empty={["check", labels.empty, labels.emptyAbout, add]}
       />
       {isAdding && <NewCheck id={id} close={() => setAdding(false)} />}
     </main>

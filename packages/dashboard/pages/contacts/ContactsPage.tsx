@@ -60,7 +60,7 @@ export const ContactsPage = () => {
     columns: [...columns, ...actions(mayChange ? setRemoving : null)],
   }
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
         {mayChange && (
           <>
@@ -122,18 +122,16 @@ const All = ({
       "people",
       labels.empty,
       <>
-        <p>
-          {labels.emptyAbout} {!mayChange && labels.othersAdd}
-        </p>
-        {mayChange && (
-          <div className="mt-3 flex flex-wrap justify-center gap-2">
-            <Button onClick={() => open("import")}>{labels.import}</Button>
-            <Button variant="primary" onClick={() => open("add")}>
-              {labels.add}
-            </Button>
-          </div>
-        )}
+        {labels.emptyAbout} {!mayChange && labels.othersAdd}
       </>,
+      mayChange && (
+        <>
+          <Button onClick={() => open("import")}>{labels.import}</Button>
+          <Button variant="primary" onClick={() => open("add")}>
+            {labels.add}
+          </Button>
+        </>
+      ),
     ]}
   />
 )
@@ -150,12 +148,10 @@ const Found = ({ clear, find, id, ...shown }: Shown & { find: string; clear: () 
             empty={[
               "search",
               labels.nothingFound,
-              <>
-                <p>{labels.fewerLetters}</p>
-                <Button className="mt-3" onClick={clear}>
-                  {labels.clear}
-                </Button>
-              </>,
+              labels.fewerLetters,
+              <Button key="clear" onClick={clear}>
+                {labels.clear}
+              </Button>,
             ]}
           />
           <p role="status" className="text-xs text-soft tabular-nums">

@@ -1,10 +1,12 @@
 /** Sends a real message of the workspace to the shown phone. */
+import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { SendingNumber } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
 import { toName } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty } from "../ui/parts.tsx"
+import { pageNames } from "../ui/words.ts"
 import { emulatorLabels as labels } from "./words.ts"
 
 export const Compose = ({
@@ -24,7 +26,10 @@ export const Compose = ({
   if (numbers.length === 0)
     return (
       <Empty title={labels.noNumber}>
-        <p>{labels.noNumberAbout}</p>
+        <p className="mb-3">{labels.noNumberAbout}</p>
+        <Link to="/w/$workspaceId/numbers" from="/w/$workspaceId/emulator" className="control">
+          {pageNames.numbers}
+        </Link>
       </Empty>
     )
   return (

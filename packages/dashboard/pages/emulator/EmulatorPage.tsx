@@ -57,7 +57,7 @@ export const EmulatorPage = () => {
   }
 
   return (
-    <main className="flex max-w-7xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about} />
       <QueryFailure error={error} again={again} />
       {!isKnown && !error && <Loading />}

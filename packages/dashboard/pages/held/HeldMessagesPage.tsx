@@ -30,7 +30,7 @@ export const HeldMessagesPage = () => {
     setChosen(next)
   }
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.toTitle(shellLabels.workspaceId(id))}>
         {(held.data?.data.length ?? 0) > 0 && (
           <>

@@ -40,7 +40,7 @@ export const HeldPage = () => {
     workspaces.data?.data.find((workspace) => workspace.id === id)?.name ??
     shellLabels.workspaceId(id)
   return (
-    <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} />
       <p className="max-w-[70ch] text-soft">{labels.about}</p>
       <Answer query={held}>

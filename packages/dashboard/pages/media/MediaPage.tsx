@@ -1,14 +1,14 @@
 /** The files of a workspace: upload, look at, link, send, delete. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
-import { useState } from "react"
+import { useRef, useState } from "react"
 import type { MediaFile } from "@messaging-service/client"
 import { operationQuery, call, newKey } from "../api/call.ts"
 import { ownLink, upload } from "../api/upload.ts"
 import { ConfirmCall, Dialog } from "../ui/Dialog.tsx"
-import { FileField, SelectField } from "../ui/forms.tsx"
+import { SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Fact, Failure, PageHead, Secret } from "../ui/parts.tsx"
+import { Button, Fact, Failure, PageHead, Secret, primaryLink } from "../ui/parts.tsx"
 import { formatSize } from "../ui/size.ts"
 import { PagedTable, RowButton, rowButton } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
@@ -65,29 +65,30 @@ export const MediaPage = () => {
   })
   const [visible, setVisible] = useState<MediaFile | null>(null)
   const [removing, setRemoving] = useState<MediaFile | null>(null)
+  const uploading = useUpload(id)
+  const add = <UploadButton {...uploading} />
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={labels.title} about={<StorageUsed id={id} />} />
-      <Upload id={id} />
-      <div className="w-40">
-        <SelectField
-          label={labels.kind}
-          value={kind ?? ""}
-          onChange={({ target: { value } }) =>
-            void navigate({ search: value === "image" || value === "file" ? { kind: value } : {} })
-          }
-          options={[
-            ["", labels.kinds.all],
-            ["image", labels.kinds.image],
-            ["file", labels.kinds.file],
-          ]}
-        />
-      </div>
+    <main className="page gap-4">
+      <PageHead title={labels.title} about={<StorageUsed id={id} />}>
+        {add}
+      </PageHead>
+      <UploadState {...uploading} />
+      <KindFilter
+        kind={kind}
+        choose={(value) =>
+          void navigate({ search: value === "image" || value === "file" ? { kind: value } : {} })
+        }
+      />
       <PagedTable
         list={files}
         caption={labels.caption}
         columns={[...columns, ...actions(workspaceId, setVisible)]}
-        empty={["image", kind === undefined ? labels.empty : labels.nothing, labels.emptyAbout]}
+        empty={[
+          "image",
+          kind === undefined ? labels.empty : labels.nothing,
+          labels.emptyAbout,
+          kind === undefined && add,
+        ]}
       />
       {visible !== null && (
         <FileDetails
@@ -114,6 +115,27 @@ export const MediaPage = () => {
     </main>
   )
 }
+
+const KindFilter = ({
+  choose,
+  kind = "",
+}: {
+  kind: string | undefined
+  choose: (kind: string) => void
+}) => (
+  <div className="w-40">
+    <SelectField
+      label={labels.kind}
+      value={kind}
+      onChange={({ target }) => choose(target.value)}
+      options={[
+        ["", labels.kinds.all],
+        ["image", labels.kinds.image],
+        ["file", labels.kinds.file],
+      ]}
+    />
+  </div>
+)
 
 const FileName = ({ file }: { file: MediaFile }) => (
   <a
@@ -169,7 +191,7 @@ const FileDetails = ({
         to="/w/$workspaceId/messages/new"
         params={{ workspaceId }}
         search={{ media: file.id }}
-        className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
+        className={primaryLink}
       >
         {labels.sendNamed(file.file_name)}
       </Link>
@@ -178,10 +200,10 @@ const FileDetails = ({
 )
 
 /** Uploads a file as soon as it is chosen; a try after a lost answer stores it once. */
-const Upload = ({ id }: { id: number }) => {
+const useUpload = (id: number) => {
   const client = useQueryClient()
   const [share, setShare] = useState(0)
-  const { data, error, isPending, mutate, variables } = useMutation({
+  const mutation = useMutation({
     mutationFn: ({ file, key }: { file: File; key: string }) =>
       upload({
         workspaceId: id,
@@ -193,37 +215,62 @@ const Upload = ({ id }: { id: number }) => {
     onSettled: () => void client.invalidateQueries(),
   })
   const choose = (file: File | undefined) => {
-    if (file === undefined || isPending) return
+    if (file === undefined || mutation.isPending) return
     setShare(0)
-    mutate({ file, key: newKey() })
+    mutation.mutate({ file, key: newKey() })
   }
-  return (
-    <div className="card flex flex-col gap-3 p-5">
-      <FileField
-        // The same file can be chosen again after a failure.
-        key={data?.id}
-        label={labels.upload}
-        about={attachLabels.sizeAbout}
-        choose={choose}
-      />
-      <div role="status" className="text-sm empty:hidden">
-        {isPending && (
-          <span className="flex items-center gap-3">
-            <span className="truncate">{labels.uploading(variables.file.name)}</span>
-            <progress
-              aria-label={labels.uploading(variables.file.name)}
-              max={1}
-              value={share}
-              className="h-1.5 w-40"
-            />
-          </span>
-        )}
-        {data && !isPending && labels.uploaded(data.file_name)}
-      </div>
-      {error && <Failure error={error} again={() => variables && mutate(variables)} />}
-    </div>
-  )
+  /** Opens the browser's own choice of a file. */
+  const input = useRef<HTMLInputElement>(null)
+  return { ...mutation, choose, input, share }
 }
+
+type Uploading = ReturnType<typeof useUpload>
+
+const UploadButton = ({ input }: Pick<Uploading, "input">) => (
+  <Button variant="primary" title={attachLabels.sizeAbout} onClick={() => input.current?.click()}>
+    {labels.upload}
+  </Button>
+)
+
+const UploadState = ({
+  choose,
+  data,
+  error,
+  input,
+  isPending,
+  mutate,
+  share,
+  variables,
+}: Uploading) => (
+  <>
+    <input
+      ref={input}
+      type="file"
+      hidden
+      aria-label={labels.upload}
+      onChange={({ target }) => {
+        choose(target.files?.[0])
+        // The same file can be chosen again after a failure.
+        target.value = ""
+      }}
+    />
+    <div role="status" className="text-sm empty:hidden">
+      {isPending && (
+        <span className="flex items-center gap-3">
+          <span className="truncate">{labels.uploading(variables.file.name)}</span>
+          <progress
+            aria-label={labels.uploading(variables.file.name)}
+            max={1}
+            value={share}
+            className="h-1.5 w-40"
+          />
+        </span>
+      )}
+      {data && !isPending && labels.uploaded(data.file_name)}
+    </div>
+    {error && <Failure error={error} again={() => variables && mutate(variables)} />}
+  </>
+)
 
 /** Sizes are added up over so many pages of 100 files. */
 const pagesMax = 10

@@ -99,7 +99,7 @@ const Panel = ({
 }) => (
   <aside
     aria-label={labels.toTitle(messageId)}
-    className="sticky top-0 flex h-dvh w-[26rem] shrink-0 flex-col overflow-y-auto border-l border-line bg-surface max-lg:fixed max-lg:inset-0 max-lg:z-10 max-lg:w-full"
+    className="sticky top-0 flex h-dvh ml-auto w-[24rem] shrink-0 2xl:w-[26rem] flex-col overflow-y-auto border-l border-line bg-surface max-lg:fixed max-lg:inset-0 max-lg:z-10 max-lg:w-full"
   >
     <header className="sticky top-0 z-1 flex h-14 shrink-0 items-center gap-2 border-b border-line bg-surface px-5">
       <h2 className="text-lg font-semibold">

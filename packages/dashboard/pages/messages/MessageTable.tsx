@@ -23,48 +23,52 @@ export const MessageTable = (props: TableProps) => (
   </Boundary>
 )
 
-const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => (
-  <table className="w-full table-fixed text-sm">
-    <caption className="sr-only">{labels.caption}</caption>
-    <thead className="border-b border-line">
-      <tr>
-        <th scope="col" className="w-9 pl-3 max-md:hidden">
-          <span className="sr-only">{labels.choose}</span>
-        </th>
-        <th scope="col" className={`${head} w-24 md:w-28`}>
-          {labels.status}
-        </th>
-        <th scope="col" className={`${head} md:w-40`}>
-          {labels.to}
-        </th>
-        <th scope="col" className={`${head} max-md:hidden`}>
-          {labels.text}
-        </th>
-        {openId === undefined && (
-          <th scope="col" className={`${head} w-36 max-lg:hidden`}>
-            {labels.from}
+const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => {
+  // The text has what the others leave.
+  const isNarrow = openId !== undefined
+  return (
+    <table className="w-full table-fixed text-sm">
+      <caption className="sr-only">{labels.caption}</caption>
+      <thead className="border-b border-line">
+        <tr>
+          <th scope="col" className="w-9 pl-3 max-md:hidden">
+            <span className="sr-only">{labels.choose}</span>
           </th>
-        )}
-        <th scope="col" className={`${head} w-20 text-right md:w-36`}>
-          {labels.time}
-        </th>
-      </tr>
-    </thead>
-    <tbody className="transition-opacity">
-      {messages.map((message) => (
-        <Row
-          key={message.id}
-          message={message}
-          narrow={openId !== undefined}
-          isChosen={chosen.has(message.id)}
-          isOpen={message.id === openId}
-          choose={choose}
-          open={open}
-        />
-      ))}
-    </tbody>
-  </table>
-)
+          <th scope="col" className={`${head} w-24 ${isNarrow ? "" : "md:w-28"}`}>
+            {labels.status}
+          </th>
+          <th scope="col" className={`${head} ${isNarrow ? "md:w-30" : "md:w-40"}`}>
+            {labels.to}
+          </th>
+          <th scope="col" className={`${head} max-md:hidden`}>
+            {labels.text}
+          </th>
+          {!isNarrow && (
+            <th scope="col" className={`${head} w-36 max-lg:hidden`}>
+              {labels.from}
+            </th>
+          )}
+          <th scope="col" className={`${head} w-20 text-right ${isNarrow ? "md:w-28" : "md:w-36"}`}>
+            {labels.time}
+          </th>
+        </tr>
+      </thead>
+      <tbody className="transition-opacity">
+        {messages.map((message) => (
+          <Row
+            key={message.id}
+            message={message}
+            narrow={isNarrow}
+            isChosen={chosen.has(message.id)}
+            isOpen={message.id === openId}
+            choose={choose}
+            open={open}
+          />
+        ))}
+      </tbody>
+    </table>
+  )
+}
 
 const Row = ({
   choose,

@@ -7,7 +7,7 @@ import { operationQuery } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
-import { Button, Empty, Kbd, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
+import { Button, Empty, Kbd, Loading, PageHead, QueryFailure, primaryLink } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { buttonNames } from "../ui/words.ts"
 import { CancelChosen, CancelMatching } from "./CancelMessages.tsx"
@@ -37,7 +37,7 @@ export const MessagesPage = () => {
 
   return (
     <div className="flex min-h-dvh">
-      <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
+      <main className="page gap-3">
         <PageHead
           title={labels.title}
           // Next to an open message the list has no room for them.
@@ -59,7 +59,9 @@ export const MessagesPage = () => {
           {messages.length > 0 && (
             <MessageTable {...{ messages, chosen, choose, open }} openId={search.open} />
           )}
-          {data?.data.length === 0 && <Nothing search={search} clear={clear} />}
+          {data?.data.length === 0 && (
+            <Nothing search={search} clear={clear} workspaceId={String(id)} />
+          )}
         </div>
         <ListEnd list={data} trail={search.trail} isFetching={isFetching} go={go} />
         {chosen.size > 0 && (
@@ -169,16 +171,20 @@ const Ways = ({ workspaceId }: { workspaceId: string }) => (
     >
       {buttonNames.newCampaign}
     </Link>
-    <Link
-      to="/w/$workspaceId/messages/new"
-      params={{ workspaceId }}
-      aria-keyshortcuts="c"
-      className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
-    >
-      {newMessageLabels.title}
-      <Kbd on="accent">c</Kbd>
-    </Link>
+    <NewMessage workspaceId={workspaceId} />
   </>
+)
+
+const NewMessage = ({ workspaceId }: { workspaceId: string }) => (
+  <Link
+    to="/w/$workspaceId/messages/new"
+    params={{ workspaceId }}
+    aria-keyshortcuts="c"
+    className={primaryLink}
+  >
+    {newMessageLabels.title}
+    <Kbd on="accent">c</Kbd>
+  </Link>
 )
 
 /** What the user chose, and the ways to change the address. */
@@ -241,7 +247,15 @@ const useListKeys = (
   return step
 }
 
-const Nothing = ({ clear, search }: { search: MessageSearch; clear: () => void }) =>
+const Nothing = ({
+  clear,
+  search,
+  workspaceId,
+}: {
+  search: MessageSearch
+  clear: () => void
+  workspaceId: string
+}) =>
   isFiltered(search) ? (
     <Empty icon="search" title={labels.nothingFound}>
       <p>{labels.fewerFilters}</p>
@@ -251,6 +265,7 @@ const Nothing = ({ clear, search }: { search: MessageSearch; clear: () => void }
     </Empty>
   ) : (
     <Empty icon="message" title={search.mode === "test" ? labels.emptyTest : labels.empty}>
-      {search.mode === "test" ? labels.emptyTestAbout : labels.emptyAbout}
+      <p className="mb-3">{search.mode === "test" ? labels.emptyTestAbout : labels.emptyAbout}</p>
+      <NewMessage workspaceId={workspaceId} />
     </Empty>
   )

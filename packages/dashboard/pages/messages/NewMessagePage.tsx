@@ -103,7 +103,7 @@ export const NewMessagePage = () => {
   }
   const recipients = parseRecipients(to).length
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title}>
         <AllMessages workspaceId={workspaceId} />
       </PageHead>

@@ -58,8 +58,14 @@ export const filterLabels = {
     720: "Last 30 days",
   },
   from: "Sending number",
+  more: "Filter",
+  /** Of messages, behind a status. */
+  now: (count: number) => `${count.toLocaleString()} now`,
+  inDay: (count: number) => `${count.toLocaleString()} in 24 h`,
+  ofNumber: (id: number) => `From number ${id}`,
+  test: "Test messages",
   reference: (reference: string) => `Reference ${reference}`,
-  dropReference: (reference: string) => `Remove filter: reference ${reference}`,
+  drop: (filter: string) => `Remove filter: ${filter}`,
 }
 
 export const chosenLabels = {

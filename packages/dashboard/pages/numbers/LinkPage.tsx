@@ -36,7 +36,7 @@ export const LinkPage = () => {
     refetchInterval: ({ state }) => (state.data?.status === "connecting" ? pollMillis : false),
   })
   return (
-    <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title}>
         {number?.status === "connecting" && <Scan numberId={number.id} />}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>

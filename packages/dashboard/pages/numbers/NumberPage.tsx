@@ -34,14 +34,14 @@ export const NumberPage = () => {
   })
   if (number === undefined)
     return (
-      <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+      <main className="page gap-4">
         <PageHead title={labels.title(path.number_id)} />
         <Answer query={numbers}>{() => <Missing workspaceId={workspaceId} />}</Answer>
       </main>
     )
   const mayChange = session.role !== "member"
   return (
-    <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
+    <main className="page gap-8">
       <PageHead title={toName(number)} about={number.phone === null ? "" : `+${number.phone}`}>
         {mayChange && number.platform === "telegram" && number.status !== "connected" && (
           <LogIn workspaceId={workspaceId} numberId={number.id} />

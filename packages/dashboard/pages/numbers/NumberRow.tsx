@@ -4,7 +4,7 @@ import type { ListedConnection, SendingNumber } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
 import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Button } from "../ui/parts.tsx"
+import { Button, primaryLink } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { notify } from "../ui/Toast.tsx"
 import { toName, getStanding } from "./connection.ts"
@@ -153,7 +153,7 @@ const Remedy = ({
 /** Telegram accounts are logged in on a page of their own. */
 export const LogIn = ({ numberId, workspaceId }: { numberId: number; workspaceId: string }) => (
   <Link
-    className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
+    className={primaryLink}
     to="/w/$workspaceId/numbers/$numberId/telegram"
     params={{ workspaceId, numberId: String(numberId) }}
   >

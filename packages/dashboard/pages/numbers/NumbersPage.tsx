@@ -22,7 +22,7 @@ export const NumbersPage = () => {
   const mayChange = session.role !== "member"
 
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
         {session.telegram && session.kind === "operator" && (
           <AddAccount workspaceId={workspaceId} />
@@ -34,7 +34,12 @@ export const NumbersPage = () => {
         {list === undefined && !numbers.error && <Loading rows={4} />}
         {list?.length === 0 && (
           <Empty icon="phone" title={labels.empty}>
-            {mayChange ? labels.emptyAbout : labels.emptyForMembers}
+            <p>{mayChange ? labels.emptyAbout : labels.emptyForMembers}</p>
+            {mayChange && (
+              <div className="mt-3">
+                <LinkDialog workspaceId={workspaceId} />
+              </div>
+            )}
           </Empty>
         )}
         <Boundary of={numbers.dataUpdatedAt}>

@@ -29,7 +29,7 @@ export const OverviewPage = () => {
   const { data, error } = figures
 
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title}>
         <nav aria-label={labels.span} className="flex rounded-md bg-sunken p-0.5">
           {ranges.map((one) => (

@@ -32,7 +32,7 @@ export const NewReminderPage = () => {
     onSettled: () => void client.invalidateQueries(),
   })
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.newTitle}>
         <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
           {labels.all}

@@ -36,7 +36,7 @@ export const ReminderPage = () => {
   )
   const mayChange = session.role !== "member"
   return (
-    <main className="flex max-w-5xl flex-col gap-6 p-4 md:p-6">
+    <main className="page gap-6">
       <PageHead title={reminder.data?.name ?? labels.unnamed(path.reminder_id)}>
         {mayChange && reminder.data && <Actions path={path} reminder={reminder.data} />}
         <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>

@@ -2,7 +2,7 @@
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import type { Reminder } from "@messaging-service/client"
 import { useList } from "../ui/list.ts"
-import { PageHead } from "../ui/parts.tsx"
+import { PageHead, primaryLink } from "../ui/parts.tsx"
 import { PagedTable, mono, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { toText } from "./reminderForm.ts"
@@ -71,18 +71,15 @@ export const RemindersPage = () => {
   const mayChange = session.role !== "member"
   const path = { id: Number(workspaceId) }
   const reminders = useList("GET /admin/v1/workspaces/{id}/reminders", { path })
+  const add = mayChange && (
+    <Link to="/w/$workspaceId/reminders/new" params={{ workspaceId }} className={primaryLink}>
+      {labels.add}
+    </Link>
+  )
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
-        {mayChange && (
-          <Link
-            to="/w/$workspaceId/reminders/new"
-            params={{ workspaceId }}
-            className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
-          >
-            {labels.add}
-          </Link>
-        )}
+        {add}
       </PageHead>
       <PagedTable
         list={reminders}
@@ -94,6 +91,7 @@ export const RemindersPage = () => {
           <>
             {labels.emptyAbout} {!mayChange && labels.othersMake}
           </>,
+          add,
         ]}
       />
     </main>

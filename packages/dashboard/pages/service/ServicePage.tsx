@@ -22,7 +22,7 @@ export const ServicePage = () => {
     refetchInterval: refreshMillis,
   })
   return (
-    <main className="flex max-w-5xl flex-col gap-6 p-4 md:p-6">
+    <main className="page gap-6">
       <PageHead title={labels.title} about={figures.data && labels.version(figures.data.version)} />
       <Answer query={figures}>{(found) => <Health figures={found} />}</Answer>
     </main>

@@ -87,16 +87,13 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
   const [isMaking, setIsCreating] = useState(false)
   const [revoking, setRevoking] = useState<Key | null>(null)
   const [showsRevoked, setShowsRevoked] = useState(false)
+  const add = (
+    <Button variant="primary" onClick={() => setIsCreating(true)}>
+      {labels.make}
+    </Button>
+  )
   return (
-    <Section
-      title={labels.title}
-      about={labels.about}
-      action={
-        <Button variant="primary" onClick={() => setIsCreating(true)}>
-          {labels.make}
-        </Button>
-      }
-    >
+    <Section title={labels.title} about={labels.about} action={add}>
       <Answer query={keys}>
         {({ data }) => {
           const revoked = data.filter(({ revoked_at: at }) => at !== null)
@@ -108,7 +105,7 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
                   caption={labels.caption}
                   columns={getColumns(setRevoking)}
                   rows={visible.toReversed()}
-                  empty={["key", labels.empty, labels.emptyAbout]}
+                  empty={["key", labels.empty, labels.emptyAbout, add]}
                 />
               </div>
               {revoked.length > 0 && !showsRevoked && (

@@ -63,23 +63,16 @@ export const PortalLinks = ({ id }: { id: number }) => {
   )
   const [revoking, setRevoking] = useState<number | null>(null)
   const [isMaking, setIsCreating] = useState(false)
+  const add = <Button onClick={() => setIsCreating(true)}>{labels.make}</Button>
   return (
-    <Section
-      title={labels.title}
-      about={labels.about}
-      action={
-        <Button variant="primary" onClick={() => setIsCreating(true)}>
-          {labels.make}
-        </Button>
-      }
-    >
+    <Section title={labels.title} about={labels.about} action={add}>
       <Answer query={links}>
         {({ data }) => (
           <Table
             caption={labels.caption}
             columns={getColumns(setRevoking)}
             rows={data}
-            empty={["key", labels.empty, labels.emptyAbout]}
+            empty={["key", labels.empty, labels.emptyAbout, add]}
           />
         )}
       </Answer>

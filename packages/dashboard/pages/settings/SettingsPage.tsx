@@ -22,7 +22,7 @@ export const SettingsPage = () => {
   const { session } = useRouteContext({ from: "/inside" })
   if (session.role === "member")
     return (
-      <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+      <main className="page gap-4">
         <PageHead title={labels.title} />
         <div className="card">
           <Empty icon="key" title={stateLabels.roleRefused}>
@@ -32,7 +32,7 @@ export const SettingsPage = () => {
       </main>
     )
   return (
-    <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
+    <main className="page gap-8">
       <PageHead title={labels.title} />
       <KeysSection id={id} isOwner={session.role === "owner"} />
       {session.role === "owner" && <PortalLinks id={id} />}

@@ -46,7 +46,7 @@ export const TelegramPage = () => {
     void refetch()
   }
   return (
-    <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title}>
         {login != null && open.includes(login.state) && (
           <Cancel path={path} done={() => void refetch()} />

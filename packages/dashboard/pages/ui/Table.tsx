@@ -23,7 +23,7 @@ interface TableProps<Item> {
   readonly caption: string
   readonly columns: Columns<Item>
   /** What a table without rows says. */
-  readonly empty?: readonly [icon: IconName, title: string, about: ReactNode]
+  readonly empty?: readonly [icon: IconName, title: string, about: ReactNode, action?: ReactNode]
 }
 
 interface HasKey {
@@ -46,6 +46,7 @@ export const Table = <Item extends HasKey>({
     <div className="card">
       <Empty icon={empty[0]} title={empty[1]}>
         {empty[2]}
+        {empty[3] && <div className="mt-3 flex flex-wrap justify-center gap-2">{empty[3]}</div>}
       </Empty>
     </div>
   ) : (

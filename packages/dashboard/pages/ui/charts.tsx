@@ -14,12 +14,14 @@ export interface Series {
   readonly values: ReadonlyArray<number>
 }
 
-/** A round number at or above the greatest. */
-const roundUp = (value: number): number => {
+/** A round number at or above the greatest, of which the half is whole too. */
+export const roundUp = (value: number): number => {
   if (value <= 4) return 4
   const size = 10 ** Math.floor(Math.log10(value))
   return (
-    [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * size).find((step) => step >= value) ?? value
+    [1, 1.5, 2, 3, 4, 5, 6, 8, 10]
+      .map((step) => step * size)
+      .find((step) => step >= value && step % 2 === 0) ?? value
   )
 }
 

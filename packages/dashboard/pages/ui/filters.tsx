@@ -21,7 +21,7 @@ export const Filter = ({
     value={value}
     onChange={({ target }) => choose(target.value)}
     // As wide as what is chosen, where the browser can.
-    className="control field-sizing-content max-w-52 shrink-0 cursor-pointer hover:bg-sunken"
+    className="control field-sizing-content max-w-full shrink-0 cursor-pointer hover:bg-sunken md:max-w-60"
   >
     {options.map(([one, name]) => (
       <option key={one} value={one}>

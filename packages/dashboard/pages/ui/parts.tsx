@@ -7,9 +7,13 @@ import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
 import { secretLabels, shellLabels, stateLabels as labels } from "./words.ts"
 
+/** Of a link that is the first thing to do on its page. */
+export const primaryLink =
+  "control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
+
 const variants = {
   plain: "control hover:bg-sunken",
-  primary: "control border-accent bg-accent font-medium text-on-accent hover:opacity-90",
+  primary: primaryLink,
   danger: "control border-red text-red hover:bg-red-wash",
   quiet:
     "inline-flex h-8 items-center gap-1.5 rounded-md px-2 text-sm text-soft hover:bg-sunken hover:text-ink",

@@ -21,7 +21,7 @@ export const CallbacksPage = () => {
   const { workspaceId } = route.useParams()
   const path = { id: Number(workspaceId) }
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
         <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
           {labels.back}

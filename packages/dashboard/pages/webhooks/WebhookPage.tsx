@@ -37,7 +37,7 @@ export const WebhookPage = () => {
   const attempts = log.query.data?.data
   const webhook = webhooks.data?.data.find(({ id }) => id === path.webhook_id)
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title(path.webhook_id)}>
         <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
           {labels.all}

@@ -61,17 +61,18 @@ export const WebhooksPage = () => {
   const webhooks = useQuery(
     operationQuery("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
   )
+  const add = session.role !== "member" && (
+    <Button variant="primary" onClick={() => setAdding(true)}>
+      {newWebhookLabels.title}
+    </Button>
+  )
   return (
-    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
         <Link className="control" to="/w/$workspaceId/webhooks/callbacks" params={{ workspaceId }}>
           {callbacksLabels.title}
         </Link>
-        {session.role !== "member" && (
-          <Button variant="primary" onClick={() => setAdding(true)}>
-            {newWebhookLabels.title}
-          </Button>
-        )}
+        {add}
       </PageHead>
       <Answer query={webhooks}>
         {({ data }) => (
@@ -79,7 +80,7 @@ export const WebhooksPage = () => {
             caption={labels.caption}
             columns={toColumns(workspaceId)}
             rows={data}
-            empty={["hook", labels.empty, labels.emptyAbout]}
+            empty={["hook", labels.empty, labels.emptyAbout, add]}
           />
         )}
       </Answer>

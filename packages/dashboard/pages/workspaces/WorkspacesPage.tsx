@@ -67,8 +67,13 @@ export const WorkspacesPage = () => {
       search: { ...toTrail(trail), ...(text === "" ? {} : { find: text }) },
       replace: true,
     })
+  const add = (
+    <Button variant="primary" onClick={() => setIsCreating(true)}>
+      {newWorkspaceLabels.title}
+    </Button>
+  )
   return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
         <input
           type="search"
@@ -78,9 +83,7 @@ export const WorkspacesPage = () => {
           onChange={(event) => tone(event.target.value)}
           className="control w-48 justify-start border-line"
         />
-        <Button variant="primary" onClick={() => setIsCreating(true)}>
-          {newWorkspaceLabels.title}
-        </Button>
+        {add}
       </PageHead>
       <Answer query={workspaces}>
         {({ data, next_cursor: next }) => {
@@ -94,7 +97,7 @@ export const WorkspacesPage = () => {
                 empty={
                   data.length > 0
                     ? ["search", labels.notFound, labels.fewerLetters]
-                    : ["grid", labels.emptyTitle, labels.empty]
+                    : ["grid", labels.emptyTitle, labels.empty, add]
                 }
               />
               {(next !== null || trail.length > 0) && (
