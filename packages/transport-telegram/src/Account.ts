@@ -42,6 +42,7 @@ import type { Inbox } from "./Inbox.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
 import { heldMillis, isHeld, makeOwnedLogins, makeLoginClients } from "./Login.ts"
 import {
+  archiveType,
   dateKey,
   fromText,
   hasEnded,
@@ -107,13 +108,13 @@ const makeUsernames = (
   }
 }
 
-/** The latest messages that were sent to each person. */
+/** What was sent to each person and group. */
 export interface SentMessages {
   /** Reports the read at once when the read receipt came first. */
   readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
   /** Removes and returns the messages that the person has read. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
-  /** Null for what another app sent, and for what was sent long ago. */
+  /** Null for what another app sent. */
   readonly find: (peerId: number, messageId: number) => Promise<TransportId | null>
   /** Telegram's id of a message that was sent not long ago; else null. */
   readonly findMessageId: (peerId: number, transportId: TransportId) => Promise<number | null>
@@ -148,21 +149,59 @@ const maxReaders = 1000
 /** Stored read messages of one person: the latest that are quoted or reacted to. */
 const maxRead = 50
 
+/** Messages that may come above a bound: older ones are archived together. */
+const archivedAtOnce = 25
+
+/** How many ids in a row have one key of the archive. */
+const archivedIds = 256
+
 type Sent = ReadonlyArray<readonly [messageId: number, transportId: TransportId, isRead?: 1]>
 
-/** Leaves out the oldest ones. */
-const bounded = (sent: Sent): Sent => {
-  const read = sent.filter(([, , isRead = 0]) => isRead === 1)
-  const dropped = new Set([
-    ...read.slice(0, Math.max(0, read.length - maxRead)),
-    ...sent.filter((each) => !read.includes(each)).slice(0, -maxUnread),
+/** Those of one kind that may be archived: none before there are enough. */
+const toArchive = (sent: Sent, most: number): Sent =>
+  sent.length < most + archivedAtOnce ? [] : sent.slice(0, -most)
+
+/** The latest ones, and the older ones of each key of the archive. */
+const divided = (peerId: number, sent: Sent) => {
+  const isUnread = ([, , isRead]: Sent[number]) => isRead === undefined
+  const old = new Set([
+    ...toArchive(
+      sent.filter((each) => !isUnread(each)),
+      maxRead,
+    ),
+    ...toArchive(sent.filter(isUnread), maxUnread),
   ])
-  return sent.filter((each) => !dropped.has(each))
+  const archived = Map.groupBy(old, ([messageId]) => toArchiveId(peerId, messageId))
+  return { latest: sent.filter((each) => !old.has(each)), archived }
+}
+
+const toArchiveId = (peerId: number, messageId: number): string =>
+  `${peerId}/${Math.floor(messageId / archivedIds)}`
+
+/** Lists that are written a little later; reads see a change at once. */
+const makeSentLists = ({ later, read }: Pick<WriteBehind, "later" | "read">, type: string) => {
+  /** Unwritten changes. */
+  const changed = new Map<string, Sent>()
+  return {
+    get: async (id: string): Promise<Sent> => {
+      const sent = changed.get(id)
+      if (sent !== undefined) return sent
+      const text = await read(type, id)
+      return text === null ? [] : (JSON.parse(text) as Sent)
+    },
+    keep: (id: string, sent: Sent) => {
+      changed.set(id, sent)
+      later(type, id, () => {
+        changed.delete(id)
+        return JSON.stringify(sent)
+      })
+    },
+  }
 }
 
 /** Applies changes one at a time: each continues from the one before. */
 export const makeSentMessages = (
-  { later, read }: Pick<WriteBehind, "later" | "read">,
+  keyStorage: Pick<WriteBehind, "later" | "read">,
   isRead: (transportId: TransportId) => void,
 ): SentMessages => {
   const readers = new Map<number, number>()
@@ -173,26 +212,22 @@ export const makeSentMessages = (
     const [oldest] = readers.keys()
     if (readers.size > maxReaders && oldest !== undefined) readers.delete(oldest)
   }
-  /** Unwritten changes, by person. */
-  const changed = new Map<number, Sent>()
+  const latest = makeSentLists(keyStorage, sentType)
+  const archive = makeSentLists(keyStorage, archiveType)
   let last: Promise<unknown> = Promise.resolve()
   const sequentially = <A>(change: () => Promise<A>): Promise<A> => {
     const done = last.then(change)
     last = done.catch(() => undefined)
     return done
   }
-  const getSent = async (peerId: number): Promise<Sent> => {
-    const sent = changed.get(peerId)
-    if (sent !== undefined) return sent
-    const text = await read(sentType, String(peerId))
-    return text === null ? [] : (JSON.parse(text) as Sent)
-  }
-  const keep = (peerId: number, sent: Sent) => {
-    changed.set(peerId, bounded(sent))
-    later(sentType, String(peerId), () => {
-      changed.delete(peerId)
-      return JSON.stringify(bounded(sent))
-    })
+  const getSent = (peerId: number) => latest.get(String(peerId))
+  const keep = async (peerId: number, sent: Sent) => {
+    const { archived, latest: rest } = divided(peerId, sent)
+    const before = new Map<string, Sent>()
+    for (const id of archived.keys()) before.set(id, await archive.get(id))
+    // In one step, and so in one write.
+    latest.keep(String(peerId), rest)
+    for (const [id, more] of archived) archive.keep(id, [...(before.get(id) ?? []), ...more])
   }
   return {
     add: (peerId, messageId, transportId) => {
@@ -200,7 +235,7 @@ export const makeSentMessages = (
         const isReadBefore = messageId <= (readers.get(peerId) ?? 0)
         if (isReadBefore) isRead(transportId)
         const sent = [messageId, transportId] as const
-        keep(peerId, [...(await getSent(peerId)), isReadBefore ? [...sent, 1] : sent])
+        await keep(peerId, [...(await getSent(peerId)), isReadBefore ? [...sent, 1] : sent])
       }).catch(() => undefined)
     },
     readUpTo: (peerId, messageId) =>
@@ -210,7 +245,7 @@ export const makeSentMessages = (
         const isFound = ([id, , wasRead]: Sent[number]) => id <= messageId && wasRead !== 1
         const found = sent.filter(isFound)
         if (found.length === 0) return []
-        keep(
+        await keep(
           peerId,
           sent.map((each) => (isFound(each) ? [each[0], each[1], 1] : each)),
         )
@@ -218,7 +253,10 @@ export const makeSentMessages = (
       }),
     find: (peerId, messageId) =>
       sequentially(async () => {
-        const found = (await getSent(peerId)).find(([id]) => id === messageId)
+        const isIt = ([id]: Sent[number]) => id === messageId
+        const found =
+          (await getSent(peerId)).find(isIt) ??
+          (await archive.get(toArchiveId(peerId, messageId))).find(isIt)
         return found?.[1] ?? null
       }),
     findMessageId: (peerId, transportId) =>

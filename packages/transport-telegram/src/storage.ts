@@ -14,8 +14,14 @@ import type { IPeersRepository, ITelegramStorageProvider } from "@mtcute/node"
 import { Effect } from "effect"
 import { endInTime } from "./Client.ts"
 
-/** Sent, unread messages by recipient. */
+/** The latest sent messages by recipient. */
 export const sentType = "sent"
+
+/** Older ones, by recipient and hundreds of ids: people may quote them. */
+export const archiveType = "sent-before"
+
+/** As many as a workspace has chats at most. */
+const maxChats = 100_000
 
 /** Owners of usernames, by name. */
 export const nameType = "name"
@@ -29,7 +35,8 @@ export const storedKeys: Readonly<Record<string, number>> = {
   reference: 1000,
   // How far the account has read each of its channels.
   channel: 1000,
-  [sentType]: 10_000,
+  [sentType]: maxChats,
+  [archiveType]: maxChats,
 }
 
 export interface KeyStorage {

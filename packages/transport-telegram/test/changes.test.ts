@@ -1,6 +1,7 @@
 /** What happens to messages on people's phones, and what Telegram skips: stored with the state of the box. */
 import { assert, layer } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
+import type { MessageId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { accepted as acceptedBy, bySize } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
@@ -165,6 +166,62 @@ const isBetween = (text: string | undefined, start: number) => {
   const at = Date.parse(text ?? "")
   return at >= start - 1000 && at <= Date.now()
 }
+
+layer(Layer.merge(layerStores, layerServer))("a message of the service", (it) => {
+  it.effect("is named by a quote and a reaction after any number of others, and a restart", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const store = yield* Store
+      const { digits } = yield* aPerson({ username: "quotes_two" })
+      const [receiver, groups] = yield* Effect.gen(function* () {
+        const started = yield* aReceiver({ groups: true })
+        const crowd = yield* server.group("Crowd", [started.digits, digits], "supergroup")
+        yield* server.write(digits, crowd, "Hello")
+        yield* awaitTexts(started, 1)
+        return [started, [null, crowd]] as const
+      }).pipe(Effect.provide(aProcess(aGate())))
+      const number = yield* Effect.orDie(store.numbers.find(receiver.id))
+      const expected: Array<MessageId> = []
+      for (const group of groups) {
+        const to = group === null ? toUser("quotes_two") : toSupergroup(group)
+        const [stored] = yield* acceptedBy(number!, { allowance: 0 })
+        yield* Effect.gen(function* () {
+          yield* awaitConnection(receiver.id, "connected")
+          const message = { ...aText(receiver, to, "Sent"), transportId: stored!.transportId }
+          assert.deepStrictEqual(yield* sendNow(message), accepted)
+          // Read ones, and then unread ones.
+          for (let count = 0; count < 330; count++) {
+            assert.deepStrictEqual(yield* sendNow(aText(receiver, to)), accepted)
+            if (count === 80) yield* server.read(digits, group ?? receiver.digits)
+          }
+        }).pipe(Effect.provide(aProcess(aGate())))
+        const sent = server
+          .messagesBy(receiver.digits)
+          .find(({ text, to: chat }) =>
+            group === null ? text === "Sent" : text === "Sent" && chat === group,
+          )
+        yield* Effect.gen(function* () {
+          yield* awaitConnection(receiver.id, "connected")
+          const { length } = yield* receiver.received
+          const quote = { text: "Quote", replyTo: sent! }
+          yield* server.write(digits, group ?? receiver.digits, quote)
+          yield* awaitTexts(receiver, length + 1)
+          yield* server.react(digits, sent!, "👍")
+          expected.push(stored!.id)
+          yield* awaitEvents(receiver, expected.length, "message.reaction")
+        }).pipe(Effect.provide(aProcess(aGate())))
+      }
+      assert.deepStrictEqual(
+        (yield* receiver.received).flatMap(({ replyTo }) => replyTo?.messageId ?? []),
+        expected,
+      )
+      assert.deepStrictEqual(
+        (yield* receiver.events).flatMap(({ data }) => (data.reaction ? data.message?.id : [])),
+        expected,
+      )
+    }),
+  )
+})
 
 layer(Layer.merge(layerStores, layerServer))("what Telegram skips", (it) => {
   it.effect("is one gap for each skip of the box, with the new state", () =>
