@@ -23,6 +23,8 @@ export const useUnreadChats = (id: number | undefined) => {
           throw error
         }),
     enabled: id !== undefined,
+    // Without conversations it is asked no more until a change here may have turned them on.
+    staleTime: ({ state }) => (state.data === null ? Number.POSITIVE_INFINITY : 0),
     refetchInterval: ({ state }) => (typeof state.data === "number" ? pollMillis : false),
   }).data
 }
