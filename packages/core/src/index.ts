@@ -118,7 +118,12 @@ export type { Outbox } from "./store/WebhookStore.ts"
 export { conversationEventTypes, eventTypes, gapEventType } from "./model/Event.ts"
 export { restrictionEventTypes } from "./model/Event.ts"
 export type { RestrictionEventType } from "./model/Event.ts"
-export { isConversationEvent, isReceivedEvent, numberEventTypes } from "./model/Event.ts"
+export {
+  isConversationEvent,
+  isMessageEvent,
+  isReceivedEvent,
+  numberEventTypes,
+} from "./model/Event.ts"
 export { receivedEventTypes, tickEvents, webhookEventTypes } from "./model/Event.ts"
 export type { ConversationEventType, EventType, MessageEvent } from "./model/Event.ts"
 export type { MessageEventType, NumberEventType, ReceivedEventType } from "./model/Event.ts"

@@ -10,6 +10,7 @@ import {
   isBesideReceived,
   isFarAhead,
   isLeased,
+  isMessageEvent,
   isReportedTo,
   isRunning,
   isSilent,
@@ -478,19 +479,27 @@ const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<StoredEvent 
     return Effect.map(visits, () => found)
   })
 
+/** Events of conversations are unknown while those are off. */
+const isRedeliverable = (tables: Tables, { endpoint }: EndpointRow, event: StoredEvent): boolean =>
+  canBeRedelivered(event, endpoint) &&
+  (isMessageEvent(event.type) || findWorkspace(tables, event.workspaceId)?.conversations != null)
+
 /** An event that can be redelivered to the endpoint; a ping if it was attempted there. */
 const redeliverable = (
-  { endpoint, log }: EndpointRow,
+  tables: Tables,
+  row: EndpointRow,
   eventId: EventId,
   event: StoredEvent | null,
 ): FrozenEvent | undefined => {
   if (event === null) {
-    const ping = log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")
+    const ping = row.log.find(
+      (logged) => logged.event.id === eventId && logged.event.type === "ping",
+    )
     const body = ping?.event.body ?? null
     return ping === undefined || body === null ? undefined : { ...ping.event, body }
   }
   const { body, type } = event
-  return canBeRedelivered(event, endpoint) ? { id: eventId, type, body, url: null } : undefined
+  return isRedeliverable(tables, row, event) ? { id: eventId, type, body, url: null } : undefined
 }
 
 /** Attempts to tell the message's event, newest first. */
@@ -577,7 +586,7 @@ const endpointSteps = (
 
   created: (id) => {
     const row = tables.endpoints.get(id)
-    return row === undefined ? null : { ...toEndpoint(row), ...row.original }
+    return row === undefined ? null : { ...toEndpoint(row), lastAttempt: null, ...row.original }
   },
 
   list: (scope, stopped) =>
@@ -636,7 +645,7 @@ const requestedSteps = (
   redeliver: (scope, id, eventId, now) =>
     Effect.map(findEvent(tables, eventId), (found) =>
       queueing(tables, scope, id, (row) => {
-        const event = redeliverable(row, eventId, found)
+        const event = redeliverable(tables, row, eventId, found)
         if (event === undefined) return null
         for (const delivery of Array.from(row.pending)) {
           if (delivery.event.id === eventId) replace(delivery)
@@ -655,7 +664,7 @@ const requestedSteps = (
     // In steps: the outbox has the events of 30 days.
     const visits = visitInSteps(tables.outbox.slice(), (event) => {
       if (event === null || positions.length >= limit || event.createdAt < since) return
-      if (canBeRedelivered(event, row.endpoint) && !delivered.has(event.eventId)) {
+      if (isRedeliverable(tables, row, event) && !delivered.has(event.eventId)) {
         positions.push(event.id)
       }
     })
@@ -675,7 +684,7 @@ const requestedSteps = (
     let count = 0
     for (const position of positions) {
       const event = eventAt(tables, position)
-      if (event === null || !canBeRedelivered(event, row.endpoint)) continue
+      if (event === null || !isRedeliverable(tables, row, event)) continue
       const pending = pendingOf.get(event.eventId)
       if (delivered.has(event.eventId) || (pending !== undefined && !isRetried(row, pending))) {
         continue

@@ -610,6 +610,11 @@ return event_type in (
   'message.received', 'message.echo', 'message.edited', 'message.revoked', 'message.reaction', 'message.recovered'
 );
 
+-- Of those that a workspace without conversations has.
+create function is_message_event(event_type text) returns boolean
+language sql immutable parallel safe
+return event_type in ('message.sent', 'message.failed', 'message.cancelled', 'message.expired');
+
 -- Null: no.
 create function names_received(events text[]) returns boolean
 language sql immutable parallel safe

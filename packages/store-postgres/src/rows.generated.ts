@@ -1549,7 +1549,7 @@ export const sqlTypes = {
   },
   "webhook.made": {
     params: { id: "bigint" },
-    columns: { endpoint: "json?", last_attempt: "json?", original: "jsonb?" },
+    columns: { endpoint: "json?", original: "jsonb?" },
   },
   "webhook.list": {
     params: { workspaceId: "bigint", mode: "text", stopped: "boolean" },

@@ -3,7 +3,13 @@
  * them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { eventTypes, isMessageEvent, isReceivedEvent, webhookEventTypes } from "../model/Event.ts"
+import {
+  eventTypes,
+  isConversationEvent,
+  isMessageEvent,
+  isReceivedEvent,
+  webhookEventTypes,
+} from "../model/Event.ts"
 import { pingEvent } from "../model/MessageChange.ts"
 import type { CallbackAttempt } from "../model/MessageChange.ts"
 import { Egress, OutboundRule } from "../model/Egress.ts"
@@ -388,9 +394,12 @@ const parseDeliveries = Effect.fnUntraced(function* parseDeliveries(
   return yield* Effect.fromResult((hears ? decodeAllDeliveries : decodeDeliveries)(query))
 })
 
+/** What the log shows of a workspace without conversations. */
+const loggedWithout = [...webhookEventTypes, "ping"] as const
+
 const listDeliveries = Effect.fnUntraced(function* listDeliveries(
-  { cursors, store }: EndpointOperations,
-  { id }: WebhookEndpoint,
+  { cursors, hasConversations, store }: EndpointOperations,
+  { id, workspaceId }: WebhookEndpoint,
   { failed, since, type, until, ...request }: typeof DeliveriesQuery.Type,
 ) {
   const filter: DeliveryFilter = {
@@ -401,7 +410,25 @@ const listDeliveries = Effect.fnUntraced(function* listDeliveries(
   }
   yield* refuseFuture(filter.since, yield* Clock.currentTimeMillis, "since")
   const binding = ["deliveries", id, ...Object.values(filter).map(String)]
-  return yield* cursors.page(request, binding, (page) => store.attempts(id, filter, page))
+  // Attempts at events of conversations remain in the log once those are off.
+  const hears = yield* hasConversations(filter.types === null, workspaceId)
+  const types = filter.types === null && !hears ? loggedWithout : filter.types
+  return yield* cursors.page(request, binding, (page) =>
+    store.attempts(id, { ...filter, types }, page),
+  )
+})
+
+const findDelivery = Effect.fnUntraced(function* findDelivery(
+  { hasConversations, store }: EndpointOperations,
+  { id, workspaceId }: WebhookEndpoint,
+  attempt: number | undefined,
+) {
+  const found = yield* findOrRefuse("delivery_not_found", attempt, (known) =>
+    store.attempt(id, known),
+  )
+  const matters = isConversationEvent(found.attempt.type)
+  const hears = yield* hasConversations(matters, workspaceId)
+  return matters && !hears ? yield* refuse("delivery_not_found") : found
 })
 
 const changeEndpoint = Effect.fnUntraced(function* changeEndpoint(
@@ -592,9 +619,7 @@ export class WebhookOperations extends Context.Service<
         delivery: Effect.fn("WebhookOperations.delivery")(
           function* delivery(role, workspaceId, id, attempt) {
             const { endpoint } = yield* endpointIn(work, role, workspaceId, id)
-            return yield* findOrRefuse("delivery_not_found", attempt, (known) =>
-              store.attempt(endpoint.id, known),
-            )
+            return yield* findDelivery(work, endpoint, attempt)
           },
         ),
         update: Effect.fn("WebhookOperations.update")(

@@ -98,7 +98,7 @@ export interface WebhookStore {
   ): Effect.Effect<WebhookInsertion, StoreUnavailable>
   /** Stopped ones too; null when unknown or removed. */
   get(scope: WebhookScope, id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
-  /** As created, even if removed since; answers a repeat of its creation. */
+  /** As created, without an attempt, even if removed since; answers a repeat of its creation. */
   created(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
   /** Oldest first, stopped ones only on request. */
   list(

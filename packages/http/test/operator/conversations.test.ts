@@ -14,6 +14,7 @@ import {
   log,
   operatorPath,
   pass,
+  redeliver,
   simulator,
 } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery, getTypes } from "../webhooks/Receiver.ts"
@@ -248,6 +249,39 @@ layer(layerWithWayOut())("conversations", (it) => {
       yield* control(`${simulator}/numbers/${number.id}/logout`)
       yield* settle
       assert.deepStrictEqual([...getTypes(receiver)], ["message.sent"])
+    }),
+  )
+
+  it.effect("leave nothing of their events in logs and redeliveries once they are off", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { number, token, workspace } = yield* aSender()
+      yield* turnOn(workspace)
+      const endpoint = yield* anEndpoint(token, receiver, {
+        events: ["message.sent", "number.paused"],
+      })
+      yield* send(token)
+      yield* control(`/admin/v1/workspaces/${workspace.id}/numbers/${number.id}/pause`, {})
+      yield* settle
+      const logged = (yield* log(workspace, endpoint)).data
+      assert.sameMembers(
+        logged.map(({ type }) => type),
+        ["number.paused", "message.sent"],
+      )
+      const [paused, sent] = ["number.paused", "message.sent"].map((name) =>
+        logged.find(({ type }) => type === name),
+      )
+      yield* turnOff(workspace)
+      assert.deepStrictEqual((yield* log(workspace, endpoint)).data, sent && [sent])
+      const detail = (delivery: { readonly id: number } | undefined) =>
+        operate({ path: operatorPath(workspace, endpoint, `/deliveries/${delivery?.id}`) })
+      assert.strictEqual((yield* detail(sent)).status, 200)
+      assert.strictEqual(errorBody(yield* detail(paused)).code, "delivery_not_found")
+      const again = yield* redeliver(workspace, endpoint, paused?.event_id)
+      assert.strictEqual(errorBody(again).code, "event_not_found")
+      yield* turnOn(workspace)
+      assert.lengthOf((yield* log(workspace, endpoint)).data, 2)
+      assert.strictEqual((yield* redeliver(workspace, endpoint, paused?.event_id)).status, 202)
     }),
   )
 })

@@ -18,6 +18,8 @@ language plpgsql
 set search_path from current
 as $$
 #variable_conflict use_column
+declare
+  v_hears constant boolean = has_conversations(p_workspace_id);
 begin
   state := lock_webhook_endpoint(p_workspace_id, p_mode, p_id);
   queued := 0;
@@ -52,6 +54,7 @@ begin
     join webhook_endpoints e on e.id = p_id
     where o.id = any (p_positions)
       and can_be_redelivered(o, e)
+      and (is_message_event(o.type) or v_hears)
       and not exists (
         select
         from webhook_deliveries d

@@ -37,6 +37,7 @@ begin
   join outbox o on o.id = found.id
   join webhook_endpoints e on e.id = p_id
   where can_be_redelivered(o, e)
+    and (is_message_event(o.type) or has_conversations(p_workspace_id))
   -- Its erasure waits, and then sees this delivery.
   for key share of o;
   if not found then

@@ -32,18 +32,6 @@ select
     'secretLast4', e.secret_last4, 'createdAt', epoch_millis(e.created_at),
     'firstSecretLast4', e.first_secret_last4, 'disabledReason', e.disabled_reason
   ) as endpoint,
-  (
-    select json_build_object(
-      'id', a.id, 'eventId', a.event_id, 'type', a.type, 'attempt', a.attempt,
-      'attemptedAt', epoch_millis(a.attempted_at), 'responseStatus', a.response_status,
-      'error', a.error, 'durationMillis', a.duration_millis,
-      'nextAttemptAt', epoch_millis(a.next_attempt_at)
-    )
-    from webhook_attempts a
-    where a.endpoint_id = e.id
-    order by a.id desc
-    limit 1
-  ) as last_attempt,
   e.original
 from webhook_endpoints e
 where e.id = :id
@@ -234,6 +222,7 @@ with missed as (
       and (:mode::text is null or e.mode = :mode)
       and e.removed_at is null
       and can_be_redelivered(o, e)
+      and (is_message_event(o.type) or (select has_conversations(:workspaceId)))
       and o.created_at >= :since
   )
   except

@@ -98,8 +98,8 @@ const toEndpoint = (row: Row<"webhook.get">): WebhookEndpoint => ({
   lastAttempt: row.last_attempt as DeliveryAttempt | null,
 })
 
-const toMadeEndpoint = ({ original, ...row }: Row<"webhook.made">): WebhookEndpoint => ({
-  ...toEndpoint(row),
+const toMadeEndpoint = ({ endpoint, original }: Row<"webhook.made">): WebhookEndpoint => ({
+  ...toEndpoint({ endpoint, last_attempt: null }),
   ...(original as EndpointChange | null),
 })
 

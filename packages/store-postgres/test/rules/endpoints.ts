@@ -5,8 +5,10 @@ import {
   comesForward,
   deliveredSinceAfter,
   disabledReasons,
+  eventTypes,
   forwardAfterFailure,
   holdsAllEndpoints,
+  isMessageEvent,
   isReportedTo,
   isRunning,
   isSilent,
@@ -83,7 +85,7 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
   it.effect("whether an event can be delivered once more", () =>
     compare("redeliveries", {
       rows: { o: "outbox", e: "webhook_endpoints" },
-      sql: "can_be_redelivered(o, e)",
+      sql: "json_build_array(can_be_redelivered(o, e), is_message_event(o.type))",
       draw: Effect.gen(function* () {
         const anEnd = Effect.all({
           // Mostly of one workspace, so that the other facts count.
@@ -92,8 +94,8 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
           createdAt: draw.time,
         })
         const [event, endpoint] = [yield* anEnd, yield* anEnd]
-        const type = yield* draw.from(webhookEventTypes)
-        const events = yield* draw.from([webhookEventTypes, ["message.sent"] as const])
+        const type = yield* draw.from(yield* draw.from([webhookEventTypes, eventTypes]))
+        const events = yield* draw.from([eventTypes, webhookEventTypes, ["message.sent"] as const])
         const row = ({ createdAt, mode, workspaceId }: typeof event) => ({
           workspace_id: workspaceId,
           mode,
@@ -101,7 +103,10 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
         })
         return {
           facts: { o: { ...row(event), type }, e: { ...row(endpoint), events } },
-          core: canBeRedelivered({ ...event, type }, { ...endpoint, events }),
+          core: [
+            canBeRedelivered({ ...event, type }, { ...endpoint, events }),
+            isMessageEvent(type),
+          ],
         }
       }),
     }),

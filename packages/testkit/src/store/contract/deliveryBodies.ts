@@ -21,6 +21,7 @@ import {
 import { ids, only, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
+import { someIds, turnOn } from "./conversations.ts"
 import { aWorkspace, day, hour, minute, noon } from "../Records.ts"
 
 const attempt = (endpoint: WebhookEndpoint, id: number) =>
@@ -51,6 +52,8 @@ export const deliveryBodies: Topic = (it) => {
         }),
       )
       yield* settleDeliveries(...results)
+      const created = yield* Store.use(({ webhooks }) => webhooks.created(endpoint.id))
+      assert.isNull(present(created).lastAttempt)
       for (const [at, one] of [endpoint, other].entries()) {
         const line = only(yield* readLog(one))
         assert.deepStrictEqual(yield* attempt(one, line.id), {
@@ -259,6 +262,34 @@ export const deliveryBodies: Topic = (it) => {
       )
       assert.strictEqual(total, 6)
       assert.lengthOf(yield* claimDue({ now: noon + 2 * hour }), 6)
+    }),
+  )
+
+  it.effect("events of conversations are queued again only while those are on", () =>
+    Effect.gen(function* () {
+      const { chats, numbers, webhooks } = yield* Store
+      const { key, number, workspace } = yield* aStageWithKey()
+      yield* turnOn(workspace.id)
+      const endpoint = yield* anEndpoint(key, {
+        events: ["message.cancelled", "number.disconnected"],
+      })
+      const event = yield* anEvent(number)
+      yield* numbers.setStatus(number.id, "disconnected", undefined, noon, null, null, someIds())
+      const claimed = yield* claimDue()
+      assert.lengthOf(claimed, 2)
+      yield* settleDeliveries(...claimed.map((each) => refused(each, null)))
+      const other = present(claimed.find(({ eventId }) => eventId !== event.id))
+      const redeliver = webhooks.redeliver(toScope(endpoint), endpoint.id, other.eventId, noon)
+      const both = yield* undelivered(endpoint, noon)
+      assert.lengthOf(both.positions, 2)
+      assert.isTrue(yield* chats.deleteConversations(workspace.id))
+      assert.lengthOf((yield* undelivered(endpoint, noon)).positions, 1)
+      assert.deepStrictEqual(yield* redeliver, { _tag: "NoEvent" })
+      const recovered = webhooks.recover(toScope(endpoint), endpoint.id, both, noon)
+      assert.deepStrictEqual(yield* recovered, queued(1))
+      yield* turnOn(workspace.id)
+      assert.deepStrictEqual(yield* redeliver, { _tag: "Queued", type: "number.disconnected" })
+      assert.lengthOf(yield* claimDue(), 2)
     }),
   )
 }
