@@ -339,13 +339,23 @@ const listOnHold = createRoute({
   component: lazyPage(() => import("./held/HeldMessagesPage.tsx"), "HeldMessagesPage"),
 })
 
+/** A parameter of the address; digits come as a number. */
+const pickText = <const Name extends string>(
+  raw: Record<string, unknown>,
+  name: Name,
+): { readonly [N in Name]?: string } => {
+  const value = raw[name]
+  const isText = typeof value === "string" || typeof value === "number"
+  return isText ? ({ [name]: String(value) } as { readonly [N in Name]: string }) : {}
+}
+
 const emulator = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/emulator",
-  validateSearch: (raw: Record<string, unknown>): { phone?: string } =>
-    typeof raw["phone"] === "string" || typeof raw["phone"] === "number"
-      ? { phone: String(raw["phone"]) }
-      : {},
+  validateSearch: (raw: Record<string, unknown>): { phone?: string; receiver?: string } => ({
+    ...pickText(raw, "phone"),
+    ...pickText(raw, "receiver"),
+  }),
   component: lazyPage(() => import("./emulator/EmulatorPage.tsx"), "EmulatorPage"),
 })
 

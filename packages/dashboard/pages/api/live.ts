@@ -28,6 +28,8 @@ const changesCampaigns: ReadonlyArray<Topic> = ["messages", "numbers"]
 
 /** What a chat shows besides what was received. */
 const changesChats: ReadonlyArray<Topic> = ["messages"]
+/** A delivery reached a receiver of the emulator. */
+const changesSimulator: ReadonlyArray<Topic> = ["webhooks"]
 const pauseMillis = 1000
 /** Also how often a page asks again while no event reaches it. */
 const reopenMillis = 10_000
@@ -106,6 +108,7 @@ const gatherChanges = (client: QueryClient, workspaceId: number) => {
       stale.add(topic)
       if (changesCampaigns.includes(topic)) stale.add("campaigns")
       if (changesChats.includes(topic)) stale.add("chats")
+      if (changesSimulator.includes(topic)) stale.add("simulator")
       timer ??= setTimeout(refresh, pauseMillis)
     },
     stop: () => clearTimeout(timer),

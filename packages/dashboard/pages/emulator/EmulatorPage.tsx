@@ -14,6 +14,7 @@ import { Chats, phonePattern } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
 import { NumberControls } from "./NumberControls.tsx"
 import { Phone } from "./Phone.tsx"
+import { Receivers } from "./Receivers.tsx"
 import { getChats } from "./phoneEntries.ts"
 import { clockLabels, emulatorLabels as labels } from "./words.ts"
 
@@ -24,9 +25,11 @@ const firstPhone = "+15550100002"
 
 export const EmulatorPage = () => {
   const { workspaceId } = route.useParams()
-  const { phone } = route.useSearch()
+  const { phone, receiver } = route.useSearch()
   const { session } = useRouteContext({ from: "/inside" })
   const navigate = useNavigate({ from: "/w/$workspaceId/emulator" })
+  const open = (chosen: { readonly phone: string } | { readonly receiver: string }) =>
+    void navigate({ search: (last) => ({ ...last, ...chosen }), replace: true })
   const path = { id: Number(workspaceId) }
   const numbers = useQuery(operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const sent = useQuery(
@@ -64,11 +67,7 @@ export const EmulatorPage = () => {
       {isKnown && (
         <Boundary of={sent.data}>
           <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">
-            <Chats
-              chats={chats}
-              visible={formatted}
-              open={(to) => void navigate({ search: { phone: to }, replace: true })}
-            />
+            <Chats chats={chats} visible={formatted} open={(to) => open({ phone: to })} />
             <Phone
               key={formatted}
               to={formatted}
@@ -85,6 +84,11 @@ export const EmulatorPage = () => {
           </div>
         </Boundary>
       )}
+      <Receivers
+        workspaceId={workspaceId}
+        name={receiver}
+        open={(name) => open({ receiver: name })}
+      />
     </main>
   )
 }

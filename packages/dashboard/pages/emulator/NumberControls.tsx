@@ -8,6 +8,7 @@ import type { Standing } from "../numbers/connection.ts"
 import { StandingWord } from "../numbers/NumberRow.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
+import { Segments } from "./Segments.tsx"
 import { behaviourLabels, controlLabels as labels } from "./words.ts"
 
 type Send = Behaviour["send"]
@@ -80,26 +81,14 @@ const HowItAnswers = ({ numberId }: { numberId: number }) => {
     // A change replaces the whole behaviour.
     set.mutate({ path, body: { ...asSet.data, send, latency_ms } })
   return (
-    <fieldset className="flex flex-col gap-2">
-      <legend className="label pb-1">{labels.behaviour}</legend>
-      <div className="grid grid-cols-4 gap-0.5 rounded-md bg-sunken p-0.5">
-        {behaviours.map(([value, [name]]) => (
-          <label
-            key={value}
-            className="grid h-8 cursor-pointer place-items-center rounded text-xs text-soft has-checked:bg-raised has-checked:font-medium has-checked:text-ink has-checked:shadow-card has-focus-visible:outline-2 has-focus-visible:outline-focus"
-          >
-            <input
-              type="radio"
-              name={`behaviour-${numberId}`}
-              className="sr-only"
-              checked={chosen === value}
-              onChange={() => choose(value, latency)}
-            />
-            {name}
-          </label>
-        ))}
-      </div>
-      <p className="min-h-8 text-xs text-soft">{behaviourLabels[chosen][1]}</p>
+    <div className="flex flex-col gap-2">
+      <Segments
+        group={`behaviour-${numberId}`}
+        title={labels.behaviour}
+        options={behaviours}
+        chosen={chosen}
+        choose={(value) => choose(value, latency)}
+      />
       <div className="flex flex-wrap items-center gap-1.5 text-xs text-soft">
         {labels.answers}
         {latencies.map(([millis, name]) => (
@@ -114,7 +103,7 @@ const HowItAnswers = ({ numberId }: { numberId: number }) => {
           </button>
         ))}
       </div>
-    </fieldset>
+    </div>
   )
 }
 

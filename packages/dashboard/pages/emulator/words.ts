@@ -61,6 +61,43 @@ export const behaviourLabels = {
   ],
 } as const
 
+export const receiverLabels = {
+  title: "Webhook receivers",
+  about: "A webhook to https://<name>.receiver.test/… is answered here, under any name.",
+  list: "Receivers",
+  empty: "No receivers yet",
+  emptyAbout: ["Add a webhook at ", " under ", "."],
+  webhooks: "Webhooks",
+  calls: (count: number) => (count === 1 ? "1 call" : `${count} calls`),
+  receiver: (name: string) => `Receiver ${name}`,
+  answer: "Response to calls",
+  body: "Response body",
+  save: "Save",
+  callsTitle: "Calls, newest first",
+  noCalls: "No calls yet",
+  noCallsAbout: "Send a message, or a test event of the webhook.",
+  clear: "Clear",
+  callback: "callback",
+  headers: "Headers",
+  content: "Body",
+  noContent: "No body.",
+  answered: (answer: { status: number; hangs: boolean }) =>
+    answer.hangs ? "no response" : `answered ${answer.status}`,
+}
+
+export const receiverAnswerLabels = {
+  "200": ["200", "Accepts every call."],
+  "500": ["500", "Fails every call. The delivery is retried."],
+  "410": ["410", "Refuses every call as gone. The delivery is retried."],
+  hangs: ["Hang", "Does not respond. The delivery times out after 15 seconds."],
+} as const
+
+export const signatureLabels = {
+  valid: ["signature valid", "text-accent"],
+  invalid: ["signature invalid", "text-red"],
+  none: ["not signed", "text-red"],
+} as const
+
 export const clockLabels = {
   title: "Time",
   heading: "Advance the clock",

@@ -18,7 +18,16 @@ const readable = (text: string): string => {
   }
 }
 
-const Body = ({ label, none, text }: { label: string; none: string; text: string | null }) => (
+/** A body under its name, shown as text only. */
+export const Body = ({
+  label,
+  none,
+  text,
+}: {
+  label: string
+  none: string
+  text: string | null
+}) => (
   <section className="flex min-w-0 flex-col gap-1" aria-label={label}>
     <h3 className="text-sm font-medium">{label}</h3>
     {text === null || text === "" ? (

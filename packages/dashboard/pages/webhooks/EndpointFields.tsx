@@ -17,15 +17,37 @@ export const toEndpoint = (data: FormData) => ({
 /** The others need conversations. */
 const ofMessageEnds = events.slice(0, 4)
 
-/** The endpoint as it is now; a new one of that workspace has the events of messages' ends. */
-export const endpointFields = (id: number, webhook?: Webhook): FormFields => [
+/** An address that the emulator answers. */
+export const exampleReceiver = "https://shop.receiver.test/hook"
+
+/** The receiver of the emulator at that address; null for any other address. */
+export const toReceiverName = (url: string): string | null =>
+  /^https?:\/\/([a-z0-9_-]+)\.receiver\.test(?:[:/?#]|$)/.exec(url)?.[1] ?? null
+
+/** A URL that the page holds, and the way to one that the emulator answers. */
+interface SuggestedUrl {
+  readonly url: string
+  readonly change: (url: string) => void
+}
+
+/**
+ * The endpoint as it is now; a new one of that workspace has the events of messages' ends. With simulated phones a
+ * new one may have an address of the emulator.
+ */
+export const endpointFields = (
+  id: number,
+  webhook?: Webhook,
+  suggested?: SuggestedUrl,
+): FormFields => [
   {
     name: "url",
     type: "url",
     label: labels.url,
-    about: labels.urlAbout,
+    about: suggested === undefined ? labels.urlAbout : <Suggestion {...suggested} />,
     placeholder: labels.example,
-    defaultValue: webhook?.url,
+    ...(suggested === undefined
+      ? { defaultValue: webhook?.url }
+      : { value: suggested.url, change: suggested.change }),
     required: true,
   },
   { name: "description", label: labels.description, defaultValue: webhook?.description },
@@ -36,6 +58,19 @@ export const endpointFields = (id: number, webhook?: Webhook): FormFields => [
     ),
   },
 ]
+
+const Suggestion = ({ change }: SuggestedUrl) => (
+  <>
+    {labels.urlAbout} {labels.receiverAbout}{" "}
+    <button
+      type="button"
+      onClick={() => change(exampleReceiver)}
+      className="min-h-6 cursor-pointer font-medium text-accent underline"
+    >
+      {labels.useReceiver}
+    </button>
+  </>
+)
 
 const Events = ({
   chosen,

@@ -12,6 +12,7 @@ import type { Columns } from "../ui/Table.tsx"
 import { resultColumns } from "./AttemptResult.tsx"
 import { attemptNumbers } from "./attempts.ts"
 import { DeliveryDialog } from "./DeliveryDialog.tsx"
+import { toReceiverName } from "./EndpointFields.tsx"
 import type { WebhookPath } from "./EndpointFields.tsx"
 import { RecoverEvents } from "./RecoverEvents.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
@@ -127,12 +128,24 @@ const About = ({
   mayChange: boolean
 }) => {
   const resume = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume")
+  const { session } = useRouteContext({ from: "/inside" })
+  const receiver = toReceiverName(webhook.url)
   return (
     <section className="card flex flex-col gap-3 p-4">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <WebhookState webhook={webhook} />
         <p className="min-w-0 font-mono text-sm break-all">{webhook.url}</p>
         <p className="text-xs text-soft">{labels.secret(webhook.secret_last4)}</p>
+        {receiver !== null && session.kind === "operator" && session.simulated && (
+          <Link
+            className="text-sm font-medium text-accent underline"
+            to="/w/$workspaceId/emulator"
+            params={{ workspaceId: String(path.id) }}
+            search={{ receiver }}
+          >
+            {labels.receiver}
+          </Link>
+        )}
       </div>
       {webhook.disabled_reason !== null && (
         <p className="flex flex-wrap items-center gap-3 rounded-md bg-red-wash px-3 py-2 text-sm text-red">

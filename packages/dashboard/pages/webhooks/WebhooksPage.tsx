@@ -84,13 +84,29 @@ export const WebhooksPage = () => {
           />
         )}
       </Answer>
-      {isAdding && <NewWebhook id={Number(workspaceId)} close={() => setAdding(false)} />}
+      {isAdding && (
+        <NewWebhook
+          id={Number(workspaceId)}
+          hasReceivers={session.kind === "operator" && session.simulated}
+          close={() => setAdding(false)}
+        />
+      )}
     </main>
   )
 }
 
 /** Adds an endpoint, and shows the secret of its signatures once. */
-const NewWebhook = ({ close, id }: { id: number; close: () => void }) => {
+const NewWebhook = ({
+  close,
+  hasReceivers,
+  id,
+}: {
+  id: number
+  /** Whether the emulator answers addresses of its own. */
+  hasReceivers: boolean
+  close: () => void
+}) => {
+  const [url, change] = useState("")
   const add = useCall("POST /admin/v1/workspaces/{id}/webhooks")
   if (add.data !== undefined)
     return (
@@ -109,7 +125,7 @@ const NewWebhook = ({ close, id }: { id: number; close: () => void }) => {
       call={add}
       submit={(data) => add.mutate({ path: { id }, body: toEndpoint(data) })}
       close={close}
-      fields={endpointFields(id)}
+      fields={endpointFields(id, undefined, hasReceivers ? { url, change } : undefined)}
     />
   )
 }
