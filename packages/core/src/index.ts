@@ -150,6 +150,7 @@ export { changedEvent, changedMessage, changedReaction, gapEvent } from "./model
 export { isRecovered, mostReactions, numberAsPerson, reactionEvent } from "./model/Received.ts"
 export { receivedEvent, receivedJson, reportedGap, reportedReaction } from "./model/Received.ts"
 export { reportedReceived } from "./model/Received.ts"
+export { makeRestrictionsChanged } from "./service/NumberRestrictions.ts"
 export { capWarnings, currentRestrictions, nextRestrictionsCheck } from "./model/Restrictions.ts"
 export { reportedRestrictions, restrictionReport, restrictionStates } from "./model/Restrictions.ts"
 export { restrictionsEvent, restrictionsJson, unknownRestrictions } from "./model/Restrictions.ts"
@@ -742,6 +743,7 @@ export {
   IdInput,
   InstantInput,
   inputDecoder,
+  integerBetween,
   requireFitTexts,
   parsed,
   textBetween,
@@ -834,6 +836,7 @@ export {
   WhatsAppTransport,
   outcomeOnceExpired,
 } from "./store/Transport.ts"
+export { noteConversations } from "./store/Transport.ts"
 export type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./store/Transport.ts"
 export type { LinkingEvent, LinkingRequest, AfterSecret } from "./store/Transport.ts"
 export type { TelegramLoginPort, TelegramLoginRequest } from "./store/Transport.ts"

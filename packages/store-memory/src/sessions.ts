@@ -58,6 +58,7 @@ const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | 
           pauseReason: lane.control.pauses.first?.reason ?? null,
           reason: lane.changed?.reason ?? null,
           proxy: lane.proxy?.url ?? null,
+          hasConversations: lane.workspace.conversations !== null,
         }
       }),
   ),

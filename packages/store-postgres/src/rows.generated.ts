@@ -1409,7 +1409,7 @@ export const sqlTypes = {
   },
   "session.list": {
     params: {},
-    columns: { number_id: "bigint", platform: "text", status: "text", removed: "boolean", leaving_at: "timestamptz?", pause_reason: "text?", status_reason: "text?", proxy_url: "text?" },
+    columns: { number_id: "bigint", platform: "text", status: "text", removed: "boolean", leaving_at: "timestamptz?", pause_reason: "text?", status_reason: "text?", proxy_url: "text?", has_conversations: "boolean" },
   },
   "session.credentials": {
     params: { numberId: "bigint" },

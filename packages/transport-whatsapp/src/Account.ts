@@ -22,7 +22,7 @@ import type {
   TransportId,
 } from "@messaging-service/core"
 import { S_WHATSAPP_NET } from "baileys"
-import { Context, Effect, Layer, Queue, Semaphore } from "effect"
+import { Context, Deferred, Effect, Layer, Queue, Semaphore } from "effect"
 import { confirm, fromText, isUnconfirmed, keptKeys, openDevice, sentType } from "./authState.ts"
 import { afterClose, openConnection } from "./Connection.ts"
 import type { Connection, ConnectionEvent } from "./Connection.ts"
@@ -31,6 +31,8 @@ import { messageFromText, textContent, withQuote } from "./content.ts"
 import type { Own } from "./incoming.ts"
 import { toDigits, makeGroups, withoutDevice } from "./recipients.ts"
 import type { Groups } from "./recipients.ts"
+import { makeRestrictionChecks } from "./restrictions.ts"
+import type { RestrictionChecks } from "./restrictions.ts"
 import { sweepLeftFiles } from "./retryReceipts.ts"
 import type { RetryRequests } from "./retryReceipts.ts"
 
@@ -39,10 +41,18 @@ export interface OpenSession extends LiveConnection {
   readonly groups: Groups
   /** Cached addresses of recipients. */
   readonly addresses: Map<Phone, string>
+  readonly restrictions: RestrictionChecks
 }
 
-const sessionOver = (connection: Connection): OpenSession => ({
+const sessionOver = (
+  connection: Connection,
+  live: LiveNumber<OpenSession>,
+  { take }: Connecting<OpenSession>,
+): OpenSession => ({
   connection,
+  restrictions: makeRestrictionChecks(connection.socket, live, (restrictions) =>
+    take({ _tag: "RestrictionsChanged", numberId: live.numberId, restrictions }),
+  ),
   over: connection.over,
   lastWordAt: connection.lastWordAt,
   groups: makeGroups(connection.socket),
@@ -153,6 +163,12 @@ const listen = Effect.fnUntraced(function* listen(
       case "Opened":
         wasOpen = true
         yield* connecting.opened(session, toDigits(connection.credentials.me?.id ?? ""))
+        yield* Effect.forkScoped(
+          Effect.raceFirst(session.restrictions.run, Deferred.await(connection.over)),
+        )
+        break
+      case "Restricted":
+        yield* session.restrictions.told(event.told)
         break
       case "GroupsChanged":
         groups.forget()
@@ -219,7 +235,12 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSe
       retryRequests: before.retryRequests,
     })
     const saver = makeSaver(Effect.promise(device.saveCredentials))
-    const { closed, wasOpen } = yield* listen(numberId, connecting, sessionOver(connection), saver)
+    const { closed, wasOpen } = yield* listen(
+      numberId,
+      connecting,
+      sessionOver(connection, live, connecting),
+      saver,
+    )
     yield* Effect.logInfo(`connection ended with ${closed.code}`)
     before.badSessions = closed.code === 500 && !wasOpen ? before.badSessions + 1 : 0
     return afterClose(closed, before.badSessions)

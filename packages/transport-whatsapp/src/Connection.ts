@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { Agent } from "node:https"
 import type { AgentOptions } from "node:https"
 import { guardLibrary, isFrom } from "@messaging-service/core"
-import type { AfterClose, ClosedReason, RunGuarded } from "@messaging-service/core"
+import type { AfterClose, ClosedReason, Restrictions, RunGuarded } from "@messaging-service/core"
 import { DEFAULT_CONNECTION_CONFIG, getBinaryNodeChildren, makeWASocket } from "baileys"
 import type {
   AuthenticationCreds,
@@ -28,6 +28,7 @@ import { committing, makeArrivals, makeReceiving, makeTurns, noInbox } from "./r
 import type { Inbox, Receiving } from "./received.ts"
 import { changesNames, makeAdministrators, showRefusedDevices } from "./recipients.ts"
 import type { Administrators } from "./recipients.ts"
+import { fromCap, fromTimelock } from "./restrictions.ts"
 import { makeResender, unacknowledged } from "./retryReceipts.ts"
 import type { RetryRequests } from "./retryReceipts.ts"
 import { libsignalQueues, takingTurns } from "./signalTurns.ts"
@@ -170,6 +171,8 @@ export type ConnectionEvent =
   | { readonly _tag: "Paired" }
   | { readonly _tag: "Opened" }
   | { readonly _tag: "GroupsChanged" }
+  /** WhatsApp said what the number may do with new chats. */
+  | { readonly _tag: "Restricted"; readonly told: Partial<Restrictions> }
   | {
       readonly _tag: "Receipt"
       readonly ids: ReadonlyArray<string>
@@ -299,6 +302,8 @@ export const isLibrarys = isFrom(["baileys", "libsignal", "ws"], import.meta.url
 /** Where the library begins work. */
 const starts = [
   "end",
+  "fetchAccountReachoutTimelock",
+  "fetchNewChatMessageCap",
   "query",
   "refreshMediaConn",
   "relayMessage",
@@ -399,7 +404,13 @@ const reportUpdates = (
     paired()
     report({ _tag: "Paired" })
   })
-  ev.on("connection.update", ({ connection, lastDisconnect, qr }) => {
+  ev.on("message-capping.update", (cap) => {
+    report({ _tag: "Restricted", told: { newChats: fromCap(cap) } })
+  })
+  ev.on("connection.update", ({ connection, lastDisconnect, qr, reachoutTimeLock }) => {
+    if (reachoutTimeLock !== undefined) {
+      report({ _tag: "Restricted", told: fromTimelock(reachoutTimeLock) })
+    }
     if (qr !== undefined) report({ _tag: "QrShown", text: qr })
     if (connection === "open") {
       report({ _tag: "Opened" })

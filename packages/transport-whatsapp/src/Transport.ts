@@ -34,6 +34,7 @@ import {
   moved,
   pauseAfter,
   refused,
+  refusesNewChat,
   soon,
   unknown,
 } from "./outcomes.ts"
@@ -162,7 +163,7 @@ const makeNacks = (): Nacks => {
 
 const relay = (
   nacks: Nacks,
-  { connection }: OpenSession,
+  { connection, restrictions }: OpenSession,
   address: string,
   content: proto.IMessage,
   messageId: string,
@@ -179,6 +180,7 @@ const relay = (
     )
     const error = yield* Effect.raceFirst(Deferred.await(acknowledgement), relayed)
     if (error === null) return { _tag: "Accepted" } as const
+    if (refusesNewChat(error)) yield* restrictions.refused
     const before = nacks.getCount(messageId)
     const outcome = afterNack(error, before)
     if (outcome._tag === "Postponed") nacks.set(messageId, before + 1)

@@ -31,6 +31,11 @@ const refusals: Readonly<Record<string, string>> = {
 /** Codes about the sending account. */
 const restrictions: ReadonlySet<string> = new Set(["429", "463", "475"])
 
+/** Codes that may mean that new chats are closed. */
+const newChatRefusals: ReadonlySet<string> = new Set(["463", "475"])
+
+export const refusesNewChat = (code: string): boolean => newChatRefusals.has(code)
+
 const refusedWith = (code: string): SendOutcome => {
   const known = refusals[code]
   return refused(

@@ -71,15 +71,18 @@ export const restrictionReport = (
 const oncePerMillis = 60_000
 const againMillis = 6 * 60 * 60_000
 
-/** When the platform is asked next; `refusedAt`: of the latest refusal of a new chat. */
+/**
+ * When the platform is asked next; `refusedAt`: of the latest refusal of a new chat. An end that has passed is
+ * asked about again: clocks differ.
+ */
 export const nextRestrictionsCheck = (
   { checkedAt, until }: Pick<Restrictions, "checkedAt" | "until">,
   refusedAt: number | null,
 ): number => {
   if (checkedAt === null) return 0
-  const ends = until !== null && until > checkedAt ? until : Infinity
-  const afterRefusal =
-    refusedAt !== null && refusedAt >= checkedAt ? checkedAt + oncePerMillis : Infinity
+  const passed = checkedAt + oncePerMillis
+  const ends = until === null ? Infinity : until > checkedAt ? until : passed
+  const afterRefusal = refusedAt !== null && refusedAt >= checkedAt ? passed : Infinity
   return Math.min(checkedAt + againMillis, ends, afterRefusal)
 }
 

@@ -253,6 +253,8 @@ export interface StoredSession {
   readonly reason: ConnectionReason | null
   /** The sealed URL of its proxy: another text means another proxy. */
   readonly proxy: string | null
+  /** Whether its workspace has conversations. */
+  readonly hasConversations: boolean
 }
 
 /** An account whose login replaces the number's session. */

@@ -39,6 +39,7 @@ import {
   closeConnection,
   makeReconnectPauses,
   newLiveNumber,
+  noteConversations,
   settled,
   getStatus,
 } from "../store/Transport.ts"
@@ -492,8 +493,7 @@ const connectOnce = <Open extends LiveConnection, E>(
       Effect.sync(() => closeConnection(live)),
     ),
   ).pipe(
-    // A bug or an interruption elsewhere: otherwise the number would stay away as long as the
-    // process runs.
+    // A bug or an interruption elsewhere: otherwise the number would stay away for good.
     Effect.catchCause((cause) =>
       Cause.hasFails(cause)
         ? Effect.failCause(cause)
@@ -806,6 +806,7 @@ const lookAt = Effect.fnUntraced(function* lookAt<Open extends LiveConnection, E
     if (isDenied && live.open !== null) yield* live.contradicted.open
     yield* trim(keeper, live)
   }
+  yield* noteConversations(held.get(numberId), kept.hasConversations)
 })
 
 /** Connects numbers with a session, and logs out those that leave. */
@@ -821,8 +822,7 @@ const checkAll = <Open extends LiveConnection, E>(service: LiveService<Open, E>)
         { discard: true },
       ),
     ),
-    // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
-    // would.
+    // Also catches bugs and outside interruptions: its end would end all loops of the worker.
     Effect.catchCause((cause) =>
       logFailure(`numbers of ${service.options.platform} are read later`, cause),
     ),

@@ -13,6 +13,7 @@ import type { PairingCode } from "../model/Linking.ts"
 import type { ConnectionReport } from "./NumberStore.ts"
 import type { ConnectionReason, LoginMethod, NumberStatus } from "../model/SendingNumber.ts"
 import type { Person } from "../model/Incoming.ts"
+import type { Restrictions } from "../model/Restrictions.ts"
 import type { Phone, Target } from "../model/Recipient.ts"
 
 export interface OutgoingMedia {
@@ -121,6 +122,12 @@ export type TransportEvent =
       readonly phone: string | null
       /** Why it is disconnected; null when connected or unknown. */
       readonly reason: ConnectionReason | null
+    }
+  /** What the platform lets the number do with new chats; stored where conversations are on. */
+  | {
+      readonly _tag: "RestrictionsChanged"
+      readonly numberId: NumberId
+      readonly restrictions: Restrictions
     }
 
 /** Takes an event into the service. Done once stored; it waits for the store. */
@@ -236,6 +243,9 @@ export interface LiveNumber<Open extends LiveConnection> {
   isReported: boolean
   /** Opens when the core lists the open number as disconnected and needs another report. */
   readonly contradicted: Latch.Latch
+  /** Open while its workspace has conversations, as of the latest look; `notConversing` while not. */
+  readonly conversing: Latch.Latch
+  readonly notConversing: Latch.Latch
   /** Its session is to be logged out. */
   leaves: boolean
   /** A pause was seen to keep it away. */
@@ -266,6 +276,8 @@ export const newLiveNumber = <Open extends LiveConnection>(
     turn: Deferred.makeUnsafe(),
     isReported,
     contradicted: Latch.makeUnsafe(false),
+    conversing: Latch.makeUnsafe(false),
+    notConversing: Latch.makeUnsafe(true),
     leaves: false,
     isSuspended: false,
     isAbandoned: false,
@@ -282,6 +294,18 @@ export const getStatus = <Open extends LiveConnection>({
   status,
 }: LiveNumber<Open>): LiveStatus =>
   open === null ? status : { ...status, lastSeenAt: open.lastWordAt() }
+
+/** What the list of sessions says; so no number costs a question. */
+export const noteConversations = (
+  live: Pick<LiveNumber<never>, "conversing" | "notConversing"> | undefined,
+  hasConversations: boolean,
+): Effect.Effect<unknown> => {
+  if (live === undefined) return Effect.void
+  const { conversing, notConversing } = live
+  return hasConversations
+    ? Effect.andThen(notConversing.close, conversing.open)
+    : Effect.andThen(conversing.close, notConversing.open)
+}
 
 /** Changes its status; a new state starts now. */
 export const changeStatus = <Open extends LiveConnection>(

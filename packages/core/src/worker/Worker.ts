@@ -8,6 +8,7 @@ import { logFailure } from "../service/logThrottled.ts"
 import { makeFigureCounter } from "../service/WorkspaceFigures.ts"
 import { makeTick, tickOnceSent } from "../service/makeTick.ts"
 import { Numbers } from "../service/Numbers.ts"
+import { makeRestrictionsChanged } from "../service/NumberRestrictions.ts"
 import { kindsOfWork, sharedWork, WakeUp } from "../store/DueWork.ts"
 import type { AttemptInFlight } from "../store/DueWork.ts"
 import { onWorkClock } from "../service/ClockSkew.ts"
@@ -51,17 +52,31 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
 const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
   const applyTick = yield* makeTick
   const numbers = yield* Numbers
+  const restrictionsChanged = yield* makeRestrictionsChanged
 
   const tick = (event: Extract<TransportEvent, { readonly _tag: "Tick" }>) => {
     const tried = stored(applyTick(event.numberId, event.transportId, event.status))
     return Effect.flatMap(tried, (message) => tickOnceSent(message, tried))
   }
 
+  const apply = (event: TransportEvent): Effect.Effect<unknown> => {
+    switch (event._tag) {
+      case "Tick":
+        return tick(event)
+      case "ConnectionChanged":
+        return stored(
+          numbers.connectionChanged(event.numberId, event.status, event.phone, event.reason),
+        )
+      case "RestrictionsChanged":
+        return stored(restrictionsChanged(event.numberId, event.restrictions))
+    }
+  }
+
   const take: TakeEvent = (event) =>
-    (event._tag === "Tick"
-      ? tick(event)
-      : stored(numbers.connectionChanged(event.numberId, event.status, event.phone, event.reason))
-    ).pipe(Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)))
+    apply(event).pipe(
+      Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)),
+      Effect.asVoid,
+    )
 
   const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
   return Effect.forEach(transports, ({ listen }) => listen(take), {

@@ -77,10 +77,10 @@ it("WhatsApp is asked at once when it never was, and then every six hours", () =
   assert.strictEqual(nextRestrictionsCheck({ checkedAt: noon, until: null }, null), noon + 6 * hour)
 })
 
-it("WhatsApp is asked at the end of closed new chats, once", () => {
+it("WhatsApp is asked at the end of closed new chats, and a minute later while they stay closed", () => {
   assert.strictEqual(nextRestrictionsCheck(closed, null), noon + hour)
   const late = { checkedAt: noon + hour, until: noon + hour }
-  assert.strictEqual(nextRestrictionsCheck(late, null), noon + 7 * hour)
+  assert.strictEqual(nextRestrictionsCheck(late, null), noon + hour + minute)
 })
 
 it("WhatsApp is asked after a refusal, at most once a minute", () => {

@@ -39,6 +39,7 @@ const newSession = (numberId: NumberId): StoredSession => ({
   removed: false,
   leavingSince: null,
   pauseReason: null,
+  hasConversations: false,
   reason: null,
   proxy: null,
 })

@@ -97,13 +97,14 @@ set phone = coalesce(:phone, n.phone),
 where n.id = :numberId
 
 -- name: list
--- Never null: removed
+-- Never null: removed, has_conversations
 select
   s.number_id, n.platform, n.status, l.removed_at is not null as removed, s.leaving_at,
-  l.pause_reason, n.status_reason, n.proxy_url
+  l.pause_reason, n.status_reason, n.proxy_url, c.workspace_id is not null as has_conversations
 from sessions s
 join numbers n on n.id = s.number_id
 join lanes l on l.number_id = s.number_id
+left join conversation_settings c on c.workspace_id = n.workspace_id
 order by s.number_id
 
 -- name: credentials

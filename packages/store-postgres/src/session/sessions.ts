@@ -88,6 +88,7 @@ const toKept = (row: Row<"session.list">): StoredSession => ({
   pauseReason: row.pause_reason as StoredSession["pauseReason"],
   reason: row.status_reason as StoredSession["reason"],
   proxy: row.proxy_url,
+  hasConversations: row.has_conversations,
 })
 
 /** By which taking of its shard a number is written; both are null where any write will do. */

@@ -11,7 +11,7 @@ import type {
   TransportEvent,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
-import { aTransportId, fresh } from "../store/Records.ts"
+import { anEventId, aTransportId, fresh } from "../store/Records.ts"
 
 /** Connections use the real clock, not the test's. */
 export const realClock = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
@@ -34,6 +34,9 @@ export const layerTold = <Identifier>(transport: Context.Key<Identifier, Transpo
             if (event._tag === "ConnectionChanged") {
               const { numberId, phone: digits, reason, status } = event
               yield* numbers.setStatus(numberId, status, digits ?? undefined, 0, null, reason)
+            }
+            if (event._tag === "RestrictionsChanged") {
+              yield* numbers.restrict(event.numberId, event.restrictions, 0, anEventId())
             }
           }).pipe(Effect.orDie),
         ),

@@ -4,6 +4,7 @@ import { Store } from "@messaging-service/core"
 import type { KeyChange, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
+import { turnOn } from "./conversations.ts"
 import { aMessage, aNumber, aStage, aWorkspace, hour, noon, oneSecond } from "../Records.ts"
 import { claimOne, connectionFacts } from "../Sending.ts"
 
@@ -307,8 +308,13 @@ export const sessions: Topic = (it) => {
         pauseReason: null,
         reason: null,
         proxy: null,
+        hasConversations: false,
       } as const
       assert.deepStrictEqual(yield* readStored(number.id), { ...stored, removed: false })
+      yield* turnOn(workspace.id)
+      const conversing = { ...stored, removed: false, hasConversations: true }
+      assert.deepStrictEqual(yield* readStored(number.id), conversing)
+      yield* Store.use(({ chats }) => chats.deleteConversations(workspace.id))
       yield* numbers.remove(workspace.id, number.id, noon)
       assert.deepStrictEqual(yield* readStored(number.id), { ...stored, removed: true })
       yield* store.write(number.id, "changed", [key("a", "1", "one")], noon, null)

@@ -1,0 +1,141 @@
+/**
+ * Asks WhatsApp what a number may do with people who never wrote to it, and takes what WhatsApp tells by itself.
+ * A question that WhatsApp refuses leaves `unknown`; it delays no send and ends no connection.
+ */
+import { nextRestrictionsCheck, unknownRestrictions } from "@messaging-service/core"
+import type { CapWarning, LiveNumber, NewChatCap, Restrictions } from "@messaging-service/core"
+import type { NewChatMessageCapInfo, ReachoutTimelockState, WASocket } from "baileys"
+import { Clock, Effect, Latch } from "effect"
+
+/** What one question, or one notice, says. */
+type Notice = Partial<Restrictions>
+
+/** The library names a reason also where there is none. */
+export const fromTimelock = ({
+  enforcementType,
+  isActive = false,
+  timeEnforcementEnds,
+}: ReachoutTimelockState): Pick<Restrictions, "state" | "until" | "reason"> =>
+  isActive
+    ? {
+        state: "new_chats_closed",
+        until: timeEnforcementEnds?.getTime() ?? null,
+        reason: enforcementType ?? null,
+      }
+    : { state: "none", until: null, reason: null }
+
+const warnings: Readonly<Record<string, CapWarning>> = {
+  NONE: "none",
+  FIRST_WARNING: "first",
+  SECOND_WARNING: "second",
+  CAPPED: "capped",
+}
+
+/** Null when WhatsApp does not say. Negative quotas mean that there is no cap. */
+export const fromCap = ({
+  capping_status,
+  cycle_end_timestamp = "0",
+  total_quota = -1,
+  used_quota,
+}: NewChatMessageCapInfo): NewChatCap | null => {
+  if (used_quota === undefined) return null
+  const resetsAt = Number(cycle_end_timestamp) * 1000
+  return {
+    limit: total_quota < 0 ? null : total_quota,
+    used: used_quota,
+    resetsAt: resetsAt > 0 ? resetsAt : null,
+    warning: warnings[capping_status ?? "NONE"] ?? "none",
+  }
+}
+
+type Questions = Pick<WASocket, "fetchAccountReachoutTimelock" | "fetchNewChatMessageCap">
+
+/** Null: refused, or not as expected. */
+const answer = <A, B>(question: () => Promise<A>, read: (found: NonNullable<A>) => B) =>
+  Effect.tryPromise(question).pipe(
+    Effect.map((found) => (found === undefined || found === null ? null : read(found))),
+    Effect.catchCause(() => Effect.succeed(null)),
+  )
+
+const fetchRestrictions = Effect.fnUntraced(function* fetchRestrictions(
+  questions: Questions,
+  checkedAt: number,
+) {
+  const known = yield* answer(() => questions.fetchAccountReachoutTimelock(), fromTimelock)
+  const newChats = yield* answer(() => questions.fetchNewChatMessageCap(), fromCap)
+  return { ...unknownRestrictions(checkedAt), ...known, newChats }
+})
+
+const isSaid = (known: Restrictions, told: Notice): boolean =>
+  JSON.stringify({ ...known, ...told }) === JSON.stringify(known)
+
+/** What one connection knows of its number's restrictions. */
+export interface RestrictionChecks {
+  /** WhatsApp refused a message to someone new. */
+  readonly refused: Effect.Effect<void>
+  /** WhatsApp told of it by itself. */
+  told(told: Notice): Effect.Effect<void>
+  /** Asks while the number's workspace has conversations, until interrupted. */
+  readonly run: Effect.Effect<never>
+}
+
+/** `store` takes what is known, and waits until it is stored. */
+export const makeRestrictionChecks = (
+  questions: Questions,
+  { conversing, notConversing }: Pick<LiveNumber<never>, "conversing" | "notConversing">,
+  store: (restrictions: Restrictions) => Effect.Effect<void>,
+): RestrictionChecks => {
+  const changed = Latch.makeUnsafe(false)
+  let known = unknownRestrictions(null)
+  let isStored = true
+  let askedAt: number | null = null
+  let refusedAt: number | null = null
+
+  const forget = Effect.suspend(() => {
+    known = unknownRestrictions(null)
+    isStored = true
+    askedAt = null
+    refusedAt = null
+    return conversing.await
+  })
+  const askNow = Effect.gen(function* askNow() {
+    const now = yield* Clock.currentTimeMillis
+    const latest = { checkedAt: askedAt, until: known.until }
+    if (now < nextRestrictionsCheck(latest, refusedAt)) return
+    askedAt = now
+    known = yield* fetchRestrictions(questions, now)
+    isStored = false
+  })
+  const storeNow = Effect.suspend(() => {
+    if (isStored) return Effect.void
+    isStored = true
+    return store(known)
+  })
+  const rest = Effect.gen(function* rest() {
+    const now = yield* Clock.currentTimeMillis
+    const next = nextRestrictionsCheck({ checkedAt: askedAt, until: known.until }, refusedAt)
+    yield* Effect.raceFirst(Effect.sleep(Math.max(0, next - now)), changed.await)
+    yield* changed.close
+  })
+  const whileConversing = Effect.andThen(
+    conversing.await,
+    Effect.forever(Effect.andThen(Effect.andThen(askNow, storeNow), rest)),
+  )
+
+  return {
+    refused: Effect.gen(function* refused() {
+      refusedAt = yield* Clock.currentTimeMillis
+      yield* changed.open
+    }),
+    told: Effect.fnUntraced(function* heard(one) {
+      // The library reports answers too.
+      if (isSaid(known, one)) return
+      known = { ...known, ...one, checkedAt: yield* Clock.currentTimeMillis }
+      isStored = false
+      yield* changed.open
+    }),
+    run: Effect.forever(
+      Effect.andThen(forget, Effect.raceFirst(whileConversing, notConversing.await)),
+    ),
+  }
+}
