@@ -2,6 +2,7 @@
 import { defineConfig } from "vitepress"
 import { toSlug, toTitle } from "../src/markdown.ts"
 import { sitePages, siteParts } from "../src/pages.ts"
+import { boostPage } from "../src/search.ts"
 
 const pages = sitePages()
 
@@ -34,7 +35,13 @@ export default defineConfig({
       }),
   },
   themeConfig: {
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        detailedView: true,
+        miniSearch: { searchOptions: { boostDocument: boostPage } },
+      },
+    },
     outline: { level: [2, 3] },
     nav: [
       { text: "Start", link: "/tutorial-first-message" },

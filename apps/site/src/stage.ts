@@ -15,16 +15,29 @@ const write = async (folder: string, files: ReadonlyMap<string, string>) => {
   }
 }
 
+const servedFrom = "http://127.0.0.1:8080"
+
+/** A page of the service for the site: its links lead within the site, and one leads back. */
+const toSitePage = (html: string, up: string): string => {
+  const back = `<p style="position:fixed;bottom:0;right:1rem;margin:0;padding:.3rem .8rem;background:#0b6b57"><a style="color:#fff" href="${up}../index.html">Back to the documentation</a></p>`
+  const end = html.includes("</body>") ? "</body>" : "</html>"
+  return html
+    .replaceAll(`${servedFrom}/docs/operations`, `${up}operations/index.html`)
+    .replaceAll(`${servedFrom}/docs/errors`, `${up}errors/index.html`)
+    .replaceAll(`${servedFrom}/openapi.json`, `${up}../openapi.json`)
+    .replace(new RegExp(`${end}(?![^]*${end})`), () => `${back}\n${end}`)
+}
+
 /** Everything that is served as it is: the service's own page of its interface, and Markdown. */
 const servedFiles = async (): Promise<ReadonlyMap<string, string>> => {
   const pages = sitePages()
   const messaging = await open({
     // With a token the document has the operator's operations too.
-    http: { publicUrl: "http://127.0.0.1:8080", operatorToken: "a token that is never asked with" },
+    http: { publicUrl: servedFrom, operatorToken: "a token that is never asked with" },
   })
   try {
     const answer = async (path: string): Promise<string> => {
-      const response = await messaging.handler(new Request(`http://127.0.0.1:8080${path}`))
+      const response = await messaging.handler(new Request(`${servedFrom}${path}`))
       if (!response.ok) throw new Error(`${path}: ${response.status}`)
       return response.text()
     }
@@ -33,7 +46,9 @@ const servedFiles = async (): Promise<ReadonlyMap<string, string>> => {
       ["llms.txt", llmsText(pages)],
       ["webhook-vectors.json", await readFile(join(root, "docs/webhook-vectors.json"), "utf8")],
       ["openapi.json", await answer("/openapi.json")],
-      ["http/index.html", await answer("/docs")],
+      ["http/index.html", toSitePage(await answer("/docs"), "")],
+      ["http/operations/index.html", toSitePage(await answer("/docs/operations"), "../")],
+      ["http/errors/index.html", toSitePage(await answer("/docs/errors"), "../")],
     ])
   } finally {
     await messaging.close()

@@ -76,6 +76,25 @@ describe("the built site", () => {
     ])
     assert.include(read("http/index.html"), "<title>")
   })
+
+  it("leads back from the pages of the interface, and between them", () => {
+    for (const file of [
+      "http/index.html",
+      "http/operations/index.html",
+      "http/errors/index.html",
+    ]) {
+      const targets = toHrefs(read(file))
+        .map((href) => href.split("#")[0] ?? "")
+        .filter((href) => href !== "" && !isOutside(href))
+        .map((href) => normalize(join(dirname(file), href)))
+      assert.include(targets, "index.html", file)
+      for (const target of targets) assert.isTrue(existsSync(join(folder, target)), target)
+    }
+    assert.include(
+      toHrefs(read("http/index.html")).join("\n"),
+      "operations/index.html#tag/messages/",
+    )
+  })
 })
 
 const types: Readonly<Record<string, string>> = {
@@ -107,8 +126,17 @@ const executablePath = [
 const skips = executablePath === undefined && process.env["CI"] === undefined
 if (skips) console.warn("The site is not looked at: no Chromium. CHROMIUM names the path of one.")
 
+/** Words, and the page that readers mean by them. */
+const meant = [
+  ["schedule", "/contract/messages"],
+  ["cancel", "/contract/messages"],
+  ["retry", "/webhooks"],
+  ["QR", "/live"],
+  ["docker", "/installing"],
+] as const
+
 describe.skipIf(skips)("the site in a browser", () => {
-  it("finds a word without a server, and opens the page", async () => {
+  it("finds words without a server, shows where they are, and opens the page that is meant", async () => {
     const { server, url } = await serve()
     const browser = await chromium.launch({
       executablePath: executablePath ?? "",
@@ -123,10 +151,18 @@ describe.skipIf(skips)("the site in a browser", () => {
         if (!each.url().startsWith(url)) problems.push(each.url())
       })
       await page.goto(`${url}/index.html`)
-      await page.getByRole("heading", { level: 1, name: "Documentation" }).waitFor()
+      await page
+        .getByRole("heading", { level: 1, name: "Messaging Service: documentation" })
+        .waitFor()
       await page.keyboard.press("Control+k")
+      const first = page.locator("#localsearch-list li a").first()
+      for (const [word, path] of meant) {
+        await page.locator("#localsearch-input").fill(word)
+        await page.locator(`#localsearch-list li:first-child a[href*="${path}"]`).waitFor()
+        await page.locator("#localsearch-list li:first-child .excerpt").waitFor()
+      }
       await page.locator("#localsearch-input").fill("idempotency")
-      await page.locator("#localsearch-list li a").first().click()
+      await first.click()
       await page.waitForURL((address) => !address.pathname.endsWith("/index.html"))
       await page.getByRole("heading", { level: 1 }).waitFor()
       assert.deepStrictEqual(problems, [])

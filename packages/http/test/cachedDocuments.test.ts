@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib"
 import { HttpTestClients } from "./HttpTestClients.ts"
 import { layerService } from "./Service.ts"
 
-const paths = ["/docs", "/docs/errors", "/openapi.json"]
+const paths = ["/docs", "/docs/operations", "/docs/errors", "/openapi.json"]
 
 interface RawAnswer {
   readonly status: number | undefined

@@ -69,6 +69,7 @@ describe("a disabled part", () => {
         assert.deepStrictEqual(others.toSorted(), [
           "/docs",
           "/docs/errors",
+          "/docs/operations",
           "/health/live",
           "/health/ready",
           "/openapi.json",

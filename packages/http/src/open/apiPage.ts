@@ -10,6 +10,7 @@ import { toHttpEffect } from "effect/http/HttpRouter"
 import { HttpServerRequest, fromWeb } from "effect/http/HttpServerRequest"
 import { toWeb } from "effect/http/HttpServerResponse"
 import type { JsonObject } from "../openapi/Operation.ts"
+import { explorerPath } from "./apiIndex.ts"
 
 export interface ApiPage {
   readonly html: string
@@ -27,7 +28,7 @@ const appearance = {
   authentication: { preferredSecurityScheme: "apiKey" },
 }
 
-const path = "/docs"
+const path = explorerPath
 
 /** Effect builds its page from a declared interface; only the document declares ours. */
 const render = (document: JsonObject) => {

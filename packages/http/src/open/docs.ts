@@ -1,6 +1,7 @@
 /**
  * The pages that answers link to, and the documents of the API: `/docs/errors`, the target of every
- * error's `docs`; `/openapi.json`, the OpenAPI document; and `/docs`, the same as a page.
+ * error's `docs`; `/openapi.json`, the OpenAPI document; `/docs`, its operations at a glance; and
+ * `/docs/operations`, where each can be read and tried out.
  */
 import { Effect, Semaphore } from "effect"
 import { content, openRoute } from "../Entry.ts"
@@ -10,6 +11,7 @@ import { bytesReply, htmlType, pageHeaders } from "../IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
 import { commonHeaders, errorCodes, header, noSniff } from "../openapi/Operation.ts"
 import type { Answer, Content, Header, JsonObject } from "../openapi/Operation.ts"
+import { apiIndex, escapeHtml, explorerPath } from "./apiIndex.ts"
 
 // Documents that stay the same until the process is replaced: compressed and tagged once. Caches
 // store them, and ask each time whether the tag is still valid.
@@ -123,16 +125,13 @@ const ifNoneMatch = header("If-None-Match", "Tags of the caller's copies.")
 
 // The error catalogue
 
-const escape = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-
 const row = ([code, entry]: ReturnType<typeof errorCodes>[number]) => {
   const status =
     entry.pathStatus === undefined ? entry.status : `${entry.status}, ${entry.pathStatus} in a path`
   const details = [...(entry.details ?? []), ...(entry.optionalDetails ?? [])]
-    .map((name) => `<code>${escape(name)}</code>`)
+    .map((name) => `<code>${escapeHtml(name)}</code>`)
     .join(", ")
-  return `<tr id="${code}"><td><a href="#${code}"><code>${code}</code></a></td><td>${status}</td><td>${escape(entry.message)}</td><td>${details}</td></tr>`
+  return `<tr id="${code}"><td><a href="#${code}"><code>${code}</code></a></td><td>${status}</td><td>${escapeHtml(entry.message)}</td><td>${details}</td></tr>`
 }
 
 /** The error catalogue as HTML that loads nothing, with an anchor for each code. */
@@ -158,7 +157,7 @@ ${errorCodes(hasOperator).map(row).join("\n")}
 </html>
 `
 
-const errorPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+const plainPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 // The routes
 
@@ -193,8 +192,13 @@ const makeDocuments = (toDocument: (publicUrl: string) => JsonObject, hasOperato
         return yield* cachedDocument("application/json", JSON.stringify(yield* document(url)))
       }),
     ),
-    page: memoize(
-      Effect.fnUntraced(function* makePage(url) {
+    index: memoize(
+      Effect.fnUntraced(function* makeIndex(url) {
+        return yield* cachedDocument(htmlType, apiIndex(yield* document(url), url))
+      }),
+    ),
+    explorer: memoize(
+      Effect.fnUntraced(function* makeExplorer(url) {
         // The module takes half a second to load, and many services never serve the page.
         const { apiPage } = yield* Effect.promise(() => import("./apiPage.ts"))
         const { html, policy } = yield* apiPage(yield* document(url))
@@ -236,7 +240,19 @@ export const docsRoutes = Effect.fnUntraced(function* docsRoutes(
       headers: [ifNoneMatch],
       answers: thePage,
       handler: Effect.fnUntraced(function* readPage(incoming) {
-        const { html, policy } = yield* documents.page(yield* publicUrl)
+        const page = yield* documents.index(yield* publicUrl)
+        pageHeaders(incoming, plainPolicy)
+        return cachedReply(incoming, page)
+      }),
+    }),
+    openRoute(explorerPath, {
+      id: "readExplorer",
+      tag: "Service",
+      summary: "Read and try out this document's operations",
+      headers: [ifNoneMatch],
+      answers: thePage,
+      handler: Effect.fnUntraced(function* readExplorer(incoming) {
+        const { html, policy } = yield* documents.explorer(yield* publicUrl)
         pageHeaders(incoming, policy)
         return cachedReply(incoming, html)
       }),
@@ -250,7 +266,7 @@ export const docsRoutes = Effect.fnUntraced(function* docsRoutes(
       answers: thePage,
       handler: Effect.fnUntraced(function* readErrors(incoming) {
         const page = yield* documents.errors(yield* publicUrl)
-        pageHeaders(incoming, errorPolicy)
+        pageHeaders(incoming, plainPolicy)
         return cachedReply(incoming, page)
       }),
     }),

@@ -387,7 +387,14 @@ describe("the document and the service", () => {
             yield* request(operator("DELETE", `${at}/contacts/${contact.id}`), 200)
             yield* request(operator("DELETE", `${at}/keys/${reader.id}`), 200)
             yield* request(operator("DELETE", at), 200)
-            const open = ["/health/live", "/health/ready", "/metrics", "/docs", "/docs/errors"]
+            const open = [
+              "/health/live",
+              "/health/ready",
+              "/metrics",
+              "/docs",
+              "/docs/operations",
+              "/docs/errors",
+            ]
             for (const path of [...open, "/openapi.json"]) yield* request({ path }, 200)
 
             const described = listOperations(document).filter(

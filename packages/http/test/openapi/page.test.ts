@@ -5,7 +5,41 @@ import { HttpTestClients } from "../HttpTestClients.ts"
 import { layerService, publicUrl } from "../Service.ts"
 import { served } from "./Document.ts"
 
-const thePage = Effect.flatMap(HttpTestClients, ({ socket }) => socket.call({ path: "/docs" }))
+const thePage = Effect.flatMap(HttpTestClients, ({ socket }) =>
+  socket.call({ path: "/docs/operations" }),
+)
+
+layer(layerService())("the API at a glance", (it) => {
+  it.effect("loads at most 500 kB, and nothing besides, before an operation is opened", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* HttpTestClients
+      const page = yield* socket.call({ path: "/docs" })
+      assert.strictEqual(page.headers["content-type"], "text/html; charset=utf-8")
+      assert.isAtMost(Buffer.byteLength(page.text), 500_000)
+      assert.notMatch(page.text, /<(?:script|link|img|iframe|object|embed|base)\b/i)
+      assert.include(page.headers["content-security-policy"], "default-src 'none'")
+    }),
+  )
+
+  it.effect("leads to each operation of the document once", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* HttpTestClients
+      const { text } = yield* socket.call({ path: "/docs" })
+      const links = Array.from(
+        text.matchAll(/href="([^"#]*)#tag\/[a-z\d-]+\/([^"]+)"/g),
+        ([, path, place]) => [path, place],
+      )
+      const { paths } = yield* served
+      const operations = Object.entries(paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()}${path}`),
+      )
+      assert.sameDeepMembers(
+        links,
+        operations.map((place) => [`${publicUrl}/docs/operations`, place]),
+      )
+    }),
+  )
+})
 
 /** The page without its scripts: everything that a browser loads by itself. */
 const withoutScripts = (html: string): string =>
@@ -22,7 +56,7 @@ layer(layerService())("the API page of a service that just started", (it) => {
         Effect.sync(() => vi.spyOn(crypto.subtle, "digest")),
         (spy) => Effect.sync(() => spy.mockRestore()),
       )
-      const requesting = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
+      const requesting = Array.from({ length: 10 }, () => web.call({ path: "/docs/operations" }))
       const pages = yield* Effect.all(requesting, { concurrency: "unbounded" })
       // The policy has a hash of each script and the tag has one of the page, so every build computes them.
       assert.strictEqual(digest.mock.calls.length, findScripts(pages[0]!.text).length + 1)
@@ -38,12 +72,12 @@ layer(layerService())("the API page", (it) => {
       Effect.gen(function* () {
         const { socket, web } = yield* HttpTestClients
         for (const client of [socket, web]) {
-          const page = yield* client.call({ path: "/docs/" })
+          const page = yield* client.call({ path: "/docs/operations/" })
           assert.strictEqual(page.status, 200)
           assert.strictEqual(page.headers["content-type"], "text/html; charset=utf-8")
           assert.strictEqual(page.headers["x-content-type-options"], "nosniff")
           assert.match(page.text, /^<!doctype html>/)
-          const posted = yield* client.call({ method: "POST", path: "/docs" })
+          const posted = yield* client.call({ method: "POST", path: "/docs/operations" })
           assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
         }
       }),
