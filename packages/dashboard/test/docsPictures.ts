@@ -1,6 +1,9 @@
 /** The pictures in README and `docs`: a file of `docs/pictures` each, taken while the text's steps are done. */
 import type { Browser, Page } from "playwright-core"
+import { writeFile } from "node:fs/promises"
 import { goTo, signIn } from "./browserPages.ts"
+import { toMovingPicture } from "./movingPicture.ts"
+import type { Frame } from "./movingPicture.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
 interface Picture {
@@ -27,6 +30,16 @@ const write = async (page: Page, phone: string, text: string) => {
   await page.getByLabel("Text", { exact: true }).fill(text)
 }
 
+const openPhone = async (page: Page, phone: RegExp) => {
+  await page.getByRole("link", { name: "Emulator", exact: true }).click()
+  await page
+    .getByRole("link", { name: phone })
+    .or(page.getByRole("button", { name: phone }))
+    .first()
+    .click()
+  await page.getByRole("button", { name: "Mark as read" }).first().waitFor()
+}
+
 const ofReadme: ReadonlyArray<Picture> = [
   {
     file: "dashboard",
@@ -47,13 +60,7 @@ const ofFirstMessage: ReadonlyArray<Picture> = [
     act: async (page) => {
       await press(page, "Send")
       await visibleText(page, "Queued ·")
-      await page.getByRole("link", { name: "Emulator", exact: true }).click()
-      await page
-        .getByRole("link", { name: /15550100002/ })
-        .or(page.getByRole("button", { name: /15550100002/ }))
-        .first()
-        .click()
-      await page.getByRole("button", { name: "Mark as read" }).first().waitFor()
+      await openPhone(page, /15550100002/)
     },
   },
   {
@@ -140,10 +147,54 @@ const ofWaiting: ReadonlyArray<Picture> = [
   },
 ]
 
+/** The name of the one that moves. */
+export const movingPicture = "send-arrive-read"
+
+const filmText = "Your table is ready. See you at eight!"
+
+/** A message from its form to the tick of its reader, in 20 seconds. */
+const film: ReadonlyArray<readonly [millis: number, act: (page: Page) => Promise<unknown>]> = [
+  [1500, (page) => page.getByLabel("To", { exact: true }).fill("+15550100008")],
+  [2500, (page) => page.getByLabel("Text", { exact: true }).fill(filmText)],
+  [
+    3000,
+    async (page) => {
+      await press(page, "Send")
+      await visibleText(page, "Queued ·")
+    },
+  ],
+  [4000, (page) => openPhone(page, /15550100008/)],
+  [
+    3500,
+    async (page) => {
+      await press(page, "Mark as read")
+      const phone = page.getByRole("list", { name: "Messages on the phone" })
+      await phone.getByText("read", { exact: true }).waitFor()
+    },
+  ],
+  [
+    5500,
+    async (page) => {
+      await page.getByRole("link", { name: "Messages", exact: true }).click()
+      await openMessage(page, filmText)
+    },
+  ],
+]
+
+const takeFilm = async (page: Page, dashboard: TestDashboard): Promise<Buffer> => {
+  await goTo(page, dashboard, "/w/1/messages/new")
+  const frames: Array<Frame> = []
+  for (const [millis, act] of film) {
+    await act(page)
+    frames.push({ png: await page.screenshot(), millis })
+  }
+  return toMovingPicture(frames)
+}
+
 const docsViewport = { width: 1280, height: 660 }
 
-const openPage = async (browser: Browser): Promise<Page> => {
-  const context = await browser.newContext({ reducedMotion: "reduce", viewport: docsViewport })
+const openPage = async (browser: Browser, viewport = docsViewport): Promise<Page> => {
+  const context = await browser.newContext({ reducedMotion: "reduce", viewport })
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   return page
@@ -157,6 +208,9 @@ export const takeDocsPictures = async (
   const operator = await openPage(browser)
   await signIn(operator, dashboard)
   const customer = await openPage(browser)
+  const filmed = await openPage(browser, { width: 1000, height: 620 })
+  await signIn(filmed, dashboard)
+  await writeFile(`${folder}/${movingPicture}.png`, await takeFilm(filmed, dashboard))
   const series = [
     [operator, [...ofReadme, ...ofFirstMessage]],
     [customer, ofLinking],
