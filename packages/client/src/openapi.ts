@@ -7595,7 +7595,7 @@ export interface MessageWaiting {
     /** @description What has to end first. Empty: only messages before it, or a worker's next look. */
     readonly for: readonly {
         /** @enum {string} */
-        readonly reason: "disabled" | "held" | "campaign" | "paused" | "not_connected" | "scheduled" | "limited" | "no_room" | "resting" | "sending";
+        readonly reason: "disabled" | "held" | "campaign" | "paused" | "not_connected" | "scheduled" | "new_chats_closed" | "limited" | "no_room" | "resting" | "sending";
         /**
          * Format: date-time
          * @description When it ends by itself; null when unknown.

@@ -298,13 +298,9 @@ export {
   makeTestModeSender,
 } from "./worker/Dispatcher.ts"
 
-export {
-  ListQuery,
-  Messages,
-  ReferencedListQuery,
-  waitReasons,
-  waitsFor,
-} from "./service/Messages.ts"
+export { ListQuery, Messages, ReferencedListQuery } from "./service/Messages.ts"
+export { waitReasons, waitsFor } from "./service/waitsFor.ts"
+export type { WaitReason, WaitsFor } from "./service/waitsFor.ts"
 export { CancelBody, MessageOperations } from "./service/MessageOperations.ts"
 export type { CancelMessages, Timeline } from "./service/MessageOperations.ts"
 export { timelineTypes } from "./model/Timeline.ts"
@@ -316,8 +312,6 @@ export type {
   MessagePage,
   ReferencedList,
   Sent,
-  WaitReason,
-  WaitsFor,
   SendCode,
 } from "./service/Messages.ts"
 export type { TransactionClient } from "./store/SystemStore.ts"
@@ -586,6 +580,13 @@ export {
   turnSize,
 } from "./model/Lane.ts"
 export type { LaneQueue } from "./model/Lane.ts"
+export {
+  canBeNew,
+  drawNewChatsExtra,
+  mostSetAside,
+  newChatsUntil,
+  waitsForNewChats,
+} from "./model/NewChats.ts"
 export type {
   LaneChange,
   LaneDue,

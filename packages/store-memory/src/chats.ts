@@ -54,6 +54,7 @@ import {
   isReadable,
   isReadableChat,
 } from "./chatRows.ts"
+import { releaseWriters, turnNewChats } from "./newChats.ts"
 import { discardStored } from "./media.ts"
 import { announce } from "./serviceStores.ts"
 import { findLane, findWorkspace, transportKey } from "./tables.ts"
@@ -415,6 +416,7 @@ export const storeMessage = (
   lane.received.push(row)
   tables.received.set(mark.id, row)
   addFile(tables, row, incoming, nextDue)
+  releaseWriters(tables, lane, now)
   return { id: mark.id, became: "stored", ...ofFile(file) }
 }
 
@@ -744,14 +746,18 @@ export const chatStore = (
       }
     }
     owner.conversations = { ...settings, since: owner.conversations?.since ?? settings.since }
+    for (const lane of owner.lanes) turnNewChats(tables, lane, settings.since)
     return withStored(owner)
   },
 
-  deleteConversations: (workspaceId) => {
+  deleteConversations: (workspaceId, now) => {
     const owner = findWorkspace(tables, workspaceId)
     if (owner === undefined || owner.conversations === null) return false
     owner.conversations = null
-    for (const lane of owner.lanes) lane.restrictions = null
+    for (const lane of owner.lanes) {
+      lane.restrictions = null
+      turnNewChats(tables, lane, now)
+    }
     return true
   },
 

@@ -13,15 +13,11 @@ import {
   fitsExactly,
   fullUntil,
   fullUntilAfter,
-  abandonedReasons,
   goesOn,
-  holdsLease,
   holdsUntil,
   isClaimable,
   isInBound,
   isInFlight,
-  isOwned,
-  leavesLane,
   limitedUntil,
   maximumInterruptions,
   mayBeHandedOut,
@@ -34,60 +30,35 @@ import {
   pauseReport,
   noFailures,
   pausedUntil,
-  pausesAfter,
-  pausesOnceLinked,
   quotaVerdict,
-  reasonOnceResumed,
   statusReport,
   recipientName,
-  restricts,
-  roomIn,
   stoppedUntil,
-  takeFairShares,
-  turnSize,
   withMessages,
 } from "@messaging-service/core"
 import type {
-  ClaimedMessage,
-  ClaimQuery,
   ConnectionReason,
   EventId,
   ExactQuota,
   FigureKind,
   LaneChange,
-  LaneControl,
-  LaneQueue,
   MessageChange,
-  MessageId,
-  NextOfTurn,
   NumberChangeReport,
   NumberEventIds,
   NumberId,
   NumberStatus,
   Pacing,
-  Pause,
   PlannedQuota,
   QuotaFacts,
   QuotaLimit,
   SendingNumber,
-  Settlement,
   StoredAttempt,
 } from "@messaging-service/core"
 import { earliest, Sorted, turningPoint } from "./collections.ts"
-import type { Steps } from "./collections.ts"
-import { enterChat } from "./entries.ts"
+import { enterChat } from "./enterChat.ts"
 import { noteFigure } from "./figures.ts"
 import { announce } from "./serviceStores.ts"
-import {
-  addDueTest,
-  byDue,
-  deleteDueTest,
-  findLane,
-  checkCampaigns,
-  toMessage,
-  placeInAgenda,
-  wakeCampaigns,
-} from "./tables.ts"
+import { addDueTest, byDue, deleteDueTest, checkCampaigns, placeInAgenda } from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 import { call, fanOut } from "./webhooks.ts"
 
@@ -113,6 +84,8 @@ export const openLane = (
     waiting: new Sorted(byDue),
     waitingTest: new Set(),
     held: new Set(),
+    setAside: new Set(),
+    newChatsUntil: null,
     nextDue: null,
     control: { pacing, failures: noFailures, pauses: noPauses },
     restrictedAt: null,
@@ -149,7 +122,7 @@ const getFirst = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined 
   inFlight?.row ?? inDoubt ?? waiting.first
 
 /** An attempt did not end the message, as far as that is known; an interrupted one counts. */
-const leaveUnfinished = (row: MessageRow, attempt: StoredAttempt): void => {
+export const leaveUnfinished = (row: MessageRow, attempt: StoredAttempt): void => {
   row.attempts.push(attempt)
   if (attempt.unfinished !== "interrupted") return
   row.interruptions++
@@ -157,7 +130,7 @@ const leaveUnfinished = (row: MessageRow, attempt: StoredAttempt): void => {
 }
 
 /** The worker of the attempt died. */
-const interrupted = (row: MessageRow, now: number): void =>
+export const interrupted = (row: MessageRow, now: number): void =>
   leaveUnfinished(row, { at: now, unfinished: "interrupted", nextAttemptAt: null })
 
 /** The first message of the lane that can be handed out once due. */
@@ -189,7 +162,7 @@ export const findLimits = (lane: Lane, row: MessageRow, now: number, dailyLimit:
 }
 
 /** What follows the message in flight takes another claim. */
-const cutTurn = (lane: Lane): void => {
+export const cutTurn = (lane: Lane): void => {
   if (lane.inFlight !== null) lane.inFlight = { ...lane.inFlight, turnDue: null }
 }
 
@@ -255,7 +228,7 @@ export const reportGap = (
 }
 
 /** Its pauses may have changed, or ended. */
-const reportPause = (
+export const reportPause = (
   tables: Tables,
   lane: Lane,
   now: number,
@@ -269,7 +242,7 @@ const reportPause = (
 }
 
 /** When the pause of each lane ends by itself whose begin was reported. */
-const endingPauses = (
+export const endingPauses = (
   tables: Tables,
 ): ReadonlyArray<{ readonly lane: Lane; readonly at: number }> =>
   tables.lanes.rows.flatMap((lane) => {
@@ -289,7 +262,7 @@ export const isDisabled = ({ removed, workspace }: Lane): boolean =>
 /**
  * Until when the first message is blocked, that pause included; an attempt in flight is interrupted by then.
  */
-const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
+export const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
   const stopped = stoppedUntil(pauseEnd, isDisabled(lane))
   const first = getFirst(lane)
   if (first === undefined) return stopped
@@ -299,7 +272,7 @@ const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
 }
 
 /** Records a change of the lane. */
-const applyChange = (tables: Tables, lane: Lane, change: LaneChange): void => {
+export const applyChange = (tables: Tables, lane: Lane, change: LaneChange): void => {
   const { control, inDoubt, inFlight, limitedUntil: limited, nextDue, removed, pacedUntil } = lane
   const { first: pause } = control.pauses
   lane.nextDue = nextDueAfter(
@@ -361,7 +334,7 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
 }
 
 /** Takes a message out of its lane's queue, without turning the lane. It may still expire. */
-const putAside = (tables: Tables, row: MessageRow): void => {
+export const putAside = (tables: Tables, row: MessageRow): void => {
   const { lane } = row
   withdraw(tables, row)
   leaveTurn(row)
@@ -380,6 +353,8 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.inFlight = null
   tables.inFlight.delete(lane.number.id)
   lane.limitedUntil = null
+  for (const row of lane.setAside) if (row.campaign === null) lane.counting.delete(row)
+  lane.setAside.clear()
   if (lane.inDoubt !== null) lane.inDoubt.interruptions = maximumInterruptions
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
     if (row === lane.inDoubt) continue
@@ -422,10 +397,10 @@ export const holdMessages = (tables: Tables, rows: Iterable<MessageRow>, now: nu
   }
 }
 
-/** Returns held messages of a campaign to their lanes. */
+/** Returns held messages of a campaign to their lanes, but for those that also wait for new chats. */
 export const releaseMessages = (tables: Tables, rows: Iterable<MessageRow>, now: number): void => {
   for (const row of rows) {
-    if (!row.lane.held.has(row)) continue
+    if (!row.lane.held.has(row) || row.lane.setAside.has(row)) continue
     resume(tables, row)
     turnWithFirst(tables, row.lane, now)
   }
@@ -445,14 +420,14 @@ const offer = (tables: Tables, row: MessageRow): void => {
 }
 
 /** The message no longer waits, or is in flight. */
-const withdraw = (tables: Tables, row: MessageRow): void => {
+export const withdraw = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.delete(row)
   tables.orphaned.delete(row)
   if (row.message.mode === "test") deleteDueTest(tables, row)
 }
 
 /** Hands a message out under a new lease, and the rest of its turn with it. */
-const take = (
+export const take = (
   tables: Tables,
   row: MessageRow,
   rest: ReadonlyArray<MessageRow>,
@@ -468,7 +443,7 @@ const take = (
 }
 
 /** Settles the message in flight: it ended, or waits again. */
-const release = (tables: Tables, lane: Lane, now: number, again: boolean): void => {
+export const release = (tables: Tables, lane: Lane, now: number, again: boolean): void => {
   const row = lane.inFlight?.row
   lane.inFlight = null
   tables.inFlight.delete(lane.number.id)
@@ -484,7 +459,7 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
 }
 
 /** The message of the same turn that follows, if the turn continues. */
-const nextOfTurn = (lane: Lane, row: MessageRow, now: number): MessageRow | undefined => {
+export const nextOfTurn = (lane: Lane, row: MessageRow, now: number): MessageRow | undefined => {
   const { control, inFlight, diskFailuresInARow } = lane
   if (inFlight === null) return undefined
   const { leaseUntil, turn: messages, turnDue } = inFlight
@@ -537,6 +512,7 @@ const leaveTurn = (row: MessageRow): void => {
 export const finish = (tables: Tables, row: MessageRow, change: MessageChange): void => {
   const { lane } = row
   const { state, sentAt, error, foundMediaType, from } = change.message
+  lane.setAside.delete(row)
   if (lane.held.has(row)) resume(tables, row)
   withdraw(tables, row)
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
@@ -597,6 +573,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
     if (!isLeased(row)) offer(tables, row)
   }
   lane.held.clear()
+  lane.setAside.clear()
 }
 
 /** The planned times that count, later than `after`. */
@@ -648,266 +625,4 @@ export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): Q
   bound: boundAt(lane, now),
   fullUntil: lane.fullUntil,
   exact,
-})
-
-// `LaneQueue` in memory: which lane has its turn, and who may settle it.
-
-/** A lane's next message; or when one may come, and how much of that wait is its limits'. */
-type Offer =
-  | { readonly row: MessageRow }
-  | { readonly row: null; readonly until: number | null; readonly limited: number | null }
-
-const nothing: Offer = { row: null, until: null, limited: null }
-
-/** What a claim of this lane would hand out; changes nothing. */
-const makeOffer = (lane: Lane, query: ClaimQuery): Offer => {
-  const { now, dailyLimit } = query
-  const paused = heldUntil(lane, pausedUntil(lane.control.pauses.first, now))
-  if (paused !== null && paused > now) return { ...nothing, until: paused }
-  if (lane.inFlight !== null) return { row: lane.inFlight.row }
-  const row = firstToLeave(lane, now)
-  if (row === null || (row !== lane.inDoubt && row.message.dueAt > now)) return nothing
-  const limited = findLimits(lane, row, now, dailyLimit)
-  return limited === null ? { row } : { row: null, until: limited, limited }
-}
-
-/** What is due behind the message that a claim hands out, as far as it is of the same turn. */
-const getRest = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<MessageRow> => {
-  const { now, dailyLimit } = query
-  const max = turnSize(query.turn, {
-    removed: lane.removed,
-    pacing: lane.control.pacing,
-    mayHaveLeft: lane.inFlight !== null || isOutcomeUnknown(row),
-    room: roomIn(lane.sentTimes, now, dailyLimit),
-  })
-  const rest: Array<MessageRow> = []
-  for (const each of lane.waiting) {
-    if (rest.length + 1 >= max || each.message.dueAt > now) break
-    if (each !== row && mayBeHandedOut(each.message, each, now)) rest.push(each)
-  }
-  return rest
-}
-
-/** The claimable lanes, the longest due first. */
-function* dueLanes(tables: Tables, { dueSince, now, owned }: ClaimQuery): Generator<Lane> {
-  for (const { at, lane } of tables.agenda) {
-    if (at > now) return
-    if (dueSince !== null && at < dueSince) continue
-    if (tables.heldByCallers.has(lane)) continue
-    if (isOwned(lane.number.id, owned)) yield lane
-  }
-}
-
-const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
-  const lanes = takeFairShares(
-    dueLanes(tables, query),
-    (lane) => lane.number.workspaceId,
-    query,
-    query.limit,
-  )
-  const offers = lanes.map((lane) => [lane, makeOffer(lane, query)] as const)
-
-  const claimed: Array<ClaimedMessage> = []
-  for (const [lane, offered] of offers) {
-    lane.limitedUntil = offered.row === null ? offered.limited : null
-    if (lane.limitedUntil !== null) lane.diskFailuresInARow = 0
-    if (offered.row === null) {
-      const { inFlight } = lane
-      if (inFlight !== null) {
-        // Its worker died, and the pause began before another could take it up.
-        interrupted(inFlight.row, query.now)
-        lane.inFlight = null
-        tables.inFlight.delete(lane.number.id)
-      }
-      const { until } = offered
-      applyChange(tables, lane, {
-        _tag: "PassedOver",
-        until,
-        firstDueAt: firstDueAt(lane, query.now),
-      })
-      continue
-    }
-    const { row } = offered
-    const rest = getRest(lane, row, query)
-    const dueSince = lane.nextDue ?? query.now
-    // Begun before, and never settled.
-    if (lane.inFlight !== null) interrupted(row, query.now)
-    take(tables, row, rest, query.leaseUntil)
-    claimed.push({
-      message: toMessage(row),
-      rest: rest.map(toMessage),
-      dueSince,
-      number: lane.number,
-      removed: lane.removed,
-      lease: lane.lease,
-      interruptions: row.interruptions,
-      diskFailuresInARow: lane.diskFailuresInARow,
-      pacing: lane.control.pacing,
-      failures: lane.control.failures,
-    })
-  }
-  return claimed
-}
-
-/** The lane, if it has a message in flight under this lease. */
-const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | undefined => {
-  const lane = tables.lanes.get(numberId)
-  if (lane === undefined) return undefined
-  const leaseUntil = lane.inFlight?.leaseUntil ?? null
-  return holdsLease({ lease: lane.lease, leaseUntil }, lease) ? lane : undefined
-}
-
-/** Campaigns that may use the number look at its pause. */
-const notePause = (lane: Lane, pause: Pause, now: number): void => {
-  if (restricts(pause)) lane.restrictedAt = now
-  checkCampaigns(lane.workspace, now)
-}
-
-/** What a settlement left behind. */
-interface SettledOne {
-  readonly id: MessageId
-  readonly next: NextOfTurn | null
-  readonly comesAgain: boolean
-}
-
-/** Settles one attempt; undefined when the lease is no longer the lane's. */
-const settleOne = (tables: Tables, settlement: Settlement, now: number): SettledOne | undefined => {
-  const { numberId, lease } = settlement
-  const lane = heldLane(tables, numberId, lease)
-  const inFlight = lane?.inFlight ?? null
-  if (lane === undefined || inFlight === null) return undefined
-  const id = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
-  const row = inFlight.turn.find(({ message }) => message.id === id)
-  if (row === undefined) return undefined
-  const goOn = (next: MessageRow): SettledOne => ({
-    id,
-    next: { messageId: next.message.id, leaseUntil: inFlight.leaseUntil },
-    comesAgain: false,
-  })
-  if (row !== inFlight.row) {
-    // Its answer was lost.
-    return row.endedAt !== null && settlement._tag === "Ended" ? goOn(inFlight.row) : undefined
-  }
-  const { breaker, diskRest, notBefore } = settlement
-  if (settlement._tag === "Ended") finish(tables, row, settlement.change)
-  else if (settlement.unfinished !== null) {
-    const waits = [notBefore, diskRest?.until ?? null].filter((instant) => instant !== null)
-    const nextAttemptAt = waits.length === 0 ? null : Math.max(...waits)
-    leaveUnfinished(row, { at: now, unfinished: settlement.unfinished, nextAttemptAt })
-  }
-  const next = leavesLane(settlement) ? nextOfTurn(lane, row, now) : undefined
-  if (next !== undefined) {
-    withdraw(tables, next)
-    lane.inFlight = { ...inFlight, row: next }
-    return goOn(next)
-  }
-  lane.pacedUntil = notBefore
-  lane.limitedUntil = diskRest?.until ?? null
-  lane.diskFailuresInARow = diskRest?.inARow ?? 0
-  if (breaker !== null) {
-    const { pause, failures } = breaker
-    const { control } = lane
-    lane.control = {
-      ...control,
-      failures,
-      pauses: pause === null ? control.pauses : pausesAfter(control.pauses, pause),
-    }
-    if (pause !== null) notePause(lane, pause, now)
-    reportPause(tables, lane, now, breaker.events)
-  }
-  release(tables, lane, now, settlement._tag === "Again")
-  return { id, next: null, comesAgain: lane.nextDue !== null }
-}
-
-/** Changes the lane's control and reschedules it; false without such a lane. */
-export const controlLane = (
-  tables: Tables,
-  numberId: NumberId,
-  now: number,
-  change: (control: LaneControl) => Partial<LaneControl>,
-  events?: NumberEventIds,
-): boolean => {
-  wakeCampaigns(tables, tables.lanes.get(numberId)?.number.workspaceId, now)
-  const lane = findLane(tables, numberId)
-  if (lane === undefined) return false
-  lane.control = { ...lane.control, ...change(lane.control) }
-  applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
-  lane.limitedUntil = null
-  reportPause(tables, lane, now, events)
-  return true
-}
-
-/** The number has a new session. */
-export const endOwnPauses = (
-  tables: Tables,
-  lane: Lane,
-  now: number,
-  events: NumberEventIds | undefined,
-): void => {
-  const change = ({ pauses }: LaneControl) => ({ pauses: pausesOnceLinked(pauses) })
-  controlLane(tables, lane.number.id, now, change, events)
-}
-
-export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
-  claim: (query) => claimLanes(tables, query),
-
-  renew: (leases, leaseUntil) => {
-    const renewed = new Set<NumberId>()
-    for (const { numberId, lease } of leases) {
-      const lane = heldLane(tables, numberId, lease)
-      if (lane === undefined || lane.inFlight === null) continue
-      lane.inFlight = { ...lane.inFlight, leaseUntil }
-      applyChange(tables, lane, { _tag: "HandedOut", leaseUntil })
-      renewed.add(numberId)
-    }
-    return renewed
-  },
-
-  settle: (settlements, now) => {
-    const settled = new Set<MessageId>()
-    const next = new Map<MessageId, NextOfTurn>()
-    const blockedByLock: Array<Settlement> = []
-    let comesAgain = false
-    for (const settlement of settlements) {
-      const lane = tables.lanes.get(settlement.numberId)
-      if (lane !== undefined && tables.heldByCallers.has(lane)) {
-        blockedByLock.push(settlement)
-        continue
-      }
-      const one = settleOne(tables, settlement, now)
-      if (one === undefined) continue
-      settled.add(one.id)
-      if (one.next !== null) next.set(one.id, one.next)
-      comesAgain ||= one.comesAgain
-    }
-    return { settled, next, comesAgain, blockedByLock }
-  },
-
-  pause: (numberId, pause, now, events) => {
-    const lane = findLane(tables, numberId)
-    if (lane !== undefined) notePause(lane, pause, now)
-    const change = (control: LaneControl) => ({ pauses: pausesAfter(control.pauses, pause) })
-    return controlLane(tables, numberId, now, change, events)
-  },
-
-  resume: (numberId, now, events) => {
-    const lane = findLane(tables, numberId)
-    const { at, reason } = lane?.changed ?? { at: now, reason: null }
-    const isGivenUp = lane?.number.status === "disconnected" && reason !== null
-    if (isGivenUp && abandonedReasons.includes(reason))
-      lane.changed = { at, reason: reasonOnceResumed }
-    return controlLane(tables, numberId, now, () => ({ pauses: noPauses }), events)
-  },
-
-  reportEndedPauses: (now, eventIds) => {
-    const ended = endingPauses(tables)
-      .filter(({ at }) => at <= now)
-      .toSorted((a, b) => a.at - b.at || a.lane.number.id - b.lane.number.id)
-      .slice(0, eventIds.length)
-    for (const [index, { lane }] of ended.entries()) {
-      const pause = eventIds[index]
-      if (pause !== undefined) reportPause(tables, lane, now, { pause })
-    }
-    return ended.length
-  },
 })

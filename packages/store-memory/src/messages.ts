@@ -52,6 +52,7 @@ import {
   quotaFacts,
   tell,
 } from "./lanes.ts"
+import { findNewChatsWait } from "./newChats.ts"
 import { answeredChats, quotedMessage } from "./chats.ts"
 import { storedFile } from "./media.ts"
 import { announce, eventAt } from "./serviceStores.ts"
@@ -314,6 +315,7 @@ const timelineFacts = (
       createdAt: event.createdAt,
     },
     ahead: countAhead(row, query),
+    newChatsUntil: findNewChatsWait(row, query.now),
     attempts: attempts.slice(-query.limit).toReversed(),
   }
   return Effect.map(toldAttempts(tables, row, query.limit), (deliveries) => ({

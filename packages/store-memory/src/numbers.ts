@@ -38,10 +38,9 @@ import type {
 import { Effect } from "effect"
 import { earliest, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { controlLane, endOwnPauses } from "./laneQueue.ts"
 import {
   closeLane,
-  controlLane,
-  endOwnPauses,
   firstToLeave,
   isDisabled,
   findLimits,

@@ -1,7 +1,8 @@
 /** What platforms let numbers do with new chats, in memory. */
-import { restrictionReport, restrictionsEvent } from "@messaging-service/core"
+import { newChatsUntil, restrictionReport, restrictionsEvent } from "@messaging-service/core"
 import type { NumberStore } from "@messaging-service/core"
 import type { Steps } from "./collections.ts"
+import { turnNewChats } from "./newChats.ts"
 import { announce } from "./serviceStores.ts"
 import { findLane, laneIn } from "./tables.ts"
 import type { Tables } from "./tables.ts"
@@ -10,15 +11,18 @@ import { fanOut } from "./webhooks.ts"
 export const restrictionSteps = (
   tables: Tables,
 ): Pick<Steps<NumberStore>, "restrict" | "restrictions"> => ({
-  restrict: (id, restrictions, now, eventId) => {
+  restrict: (id, restrictions, now, eventId, extraMillis) => {
     const lane = findLane(tables, id)
     if (lane === undefined || lane.workspace.conversations === null) return false
     const isReported = lane.restrictions?.isReported ?? false
     const type = restrictionReport(isReported, restrictions.state)
+    const waitsUntil = lane.restrictions?.waitsUntil ?? null
     lane.restrictions = {
       restrictions,
+      waitsUntil: newChatsUntil(waitsUntil, restrictions, extraMillis, now),
       isReported: type === undefined ? isReported : type === "number.restricted",
     }
+    turnNewChats(tables, lane, now)
     if (type === undefined) return true
     const event = restrictionsEvent({ id: eventId, type }, lane.number, restrictions, now)
     announce(tables, event)

@@ -30,7 +30,8 @@ import { Effect, Record } from "effect"
 import { nextCampaignDue } from "./campaigns.ts"
 import { earliest, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import { firstDueAt, nextPauseDue, standing } from "./lanes.ts"
+import { firstDueAt, standing } from "./lanes.ts"
+import { nextLaneEnd } from "./newChats.ts"
 import { nextTestTickDue } from "./messages.ts"
 import { claimableAt } from "./numberChecks.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
@@ -184,7 +185,7 @@ const nextDue: Readonly<
   orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   campaigns: nextCampaignDue,
-  pauses: nextPauseDue,
+  pauses: nextLaneEnd,
   copies: nextCopyWaitEnd,
   read_marks: (tables, _, owned) => nextReadMarkDue(tables, owned),
   deliveries: (tables, saturated) => {

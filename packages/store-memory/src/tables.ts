@@ -305,8 +305,12 @@ export interface Lane extends InAgenda {
   /** Live messages, in flight or not, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>
-  /** Of both modes: messages that wait for an operator since the store went back in time. */
+  /** Of both modes: messages that are held by a restore, by their campaign, or because new chats are closed. */
   readonly held: Set<MessageRow>
+  /** Of those the ones that wait for new chats. */
+  readonly setAside: Set<MessageRow>
+  /** Until when messages to new recipients wait; null: they do not. */
+  newChatsUntil: number | null
   /** The result of the core's `nextDueAfter`; null: nothing to send. */
   nextDue: number | null
   control: LaneControl
@@ -334,6 +338,8 @@ export interface Lane extends InAgenda {
 
 export interface StoredRestrictions {
   readonly restrictions: Restrictions
+  /** Until when messages to new recipients wait where the workspace holds them (see the core's `newChatsUntil`). */
+  readonly waitsUntil: number | null
   /** Whether the latest event was `number.restricted`. */
   readonly isReported: boolean
 }

@@ -45,6 +45,7 @@ import { eraseFigures } from "./figures.ts"
 import { forgetChecks } from "./numberChecks.ts"
 import { toReminder } from "./reminders.ts"
 import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
+import { isHeldByRestore } from "./newChats.ts"
 import {
   findContact,
   forgetShown,
@@ -461,7 +462,7 @@ export const erasureStore = (tables: Tables): Steps<ErasureStore> => ({
 const listOnHold = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<MessageRow> =>
   (tables.workspaces.get(workspaceId)?.lanes ?? [])
     .flatMap((lane) => [...lane.held])
-    .filter(({ campaign }) => campaign === null)
+    .filter(isHeldByRestore)
     .toSorted((a, b) => a.message.id - b.message.id)
 
 const heldReminders = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<ReminderRow> =>
@@ -552,7 +553,7 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
     const lanes = new Set<Lane>()
     for (const { id } of messages) {
       const row = tables.messages.get(id)
-      if (row?.campaign !== null || !row.lane.held.has(row)) continue
+      if (row === undefined || !isHeldByRestore(row)) continue
       resume(tables, row)
       released.add(id)
       lanes.add(row.lane)
@@ -565,6 +566,6 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
 
   isHeld: (id) => {
     const row = tables.messages.get(id)
-    return row?.campaign === null && row.lane.held.has(row)
+    return row !== undefined && isHeldByRestore(row)
   },
 })

@@ -38,6 +38,11 @@ create function is_held(m messages) returns boolean
 language sql immutable parallel safe
 return m.due_at = 'infinity';
 
+-- Held until an operator releases it, since the store went back in time.
+create function is_held_by_restore(m messages) returns boolean
+language sql immutable parallel safe
+return is_held(m) and m.campaign_id is null and m.awaits_new_chats is null;
+
 -- When the message was planned to leave, held or not.
 create function planned_time(
   due_at timestamptz, send_at timestamptz, created_at timestamptz
@@ -548,8 +553,9 @@ create function takes_promised_room(
 language sql stable parallel safe
 return at < full_until + width;
 
--- When held messages of campaigns were planned: they count while they wait. Index messages_waiting.
-create function held_of_campaigns(p_number bigint) returns table (planned_at timestamptz)
+-- When held messages were planned that count while they wait: those of campaigns, and those that wait for new
+-- chats. Index messages_waiting.
+create function held_in_quota(p_number bigint) returns table (planned_at timestamptz)
 language sql stable parallel safe
 begin atomic
   select planned_time(m.due_at, m.send_at, m.created_at)
@@ -558,7 +564,7 @@ begin atomic
     and m.mode = 'live'
     and m.state = 'waiting'
     and m.due_at = 'infinity'
-    and m.campaign_id is not null;
+    and (m.campaign_id is not null or m.awaits_new_chats);
 end;
 
 ---------------------------------------------------------------------------- shares of workspaces
@@ -1011,6 +1017,54 @@ return r.kind = 'unreadable' and r.revoked_at is null;
 create function is_open_chat(c chats) returns boolean
 language sql immutable parallel safe
 return c.merged_into is null and c.removed_at is null;
+
+-- Whether someone with that phone has a chat of the number: the person wrote to it, or its owner to the person. Rare.
+create function has_chat_with(p_number bigint, p_phone text) returns boolean
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  -- Indexes people_by_phone and chats_by_person.
+  return exists (
+    select
+    from people p
+    join chats c on c.person_id = p.id
+    where p.number_id = p_number
+      and p.phone = p_phone
+      and c.mode = 'live'
+      and is_open_chat(c)
+  );
+end
+$$;
+
+create function waits_for_new_chats(until timestamptz, at timestamptz) returns boolean
+language sql immutable parallel safe
+return coalesce(until > at, false);
+
+create function can_be_new(m messages) returns boolean
+language sql immutable parallel safe
+return m.to_kind in ('phone', 'contact_phone');
+
+-- Whether the message goes to a group, to a chat, or to someone whom its number has received from or sent to. Rare.
+create function is_known_recipient(m messages) returns boolean
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  return not can_be_new(m)
+    or has_chat_with(m.number_id, m.to_phone)
+    -- Index messages_by_phone.
+    or exists (
+      select
+      from messages s
+      where s.workspace_id = m.workspace_id
+        and s.mode = 'live'
+        and s.to_phone = m.to_phone
+        and s.state in ('sent', 'delivered', 'read')
+        and s.number_id = m.number_id
+    );
+end
+$$;
 
 -- A received message as it is read, with what is known of its author by now; no row for one that is to be erased.
 --
@@ -1545,21 +1599,29 @@ begin atomic
   from campaign_looks() look;
 end;
 
--- Index lanes_paused. A pause without an end is the last.
+-- Indexes lanes_paused and lanes_new_chats. A pause without an end is the last.
 create function next_pauses() returns table (due timestamptz)
 language sql stable parallel safe rows 1
 begin atomic
-  select min(ending.at)
-  from (
-    select pause_end(l) as at
-    from lanes l
-    join conversation_settings c on c.workspace_id = l.workspace_id
-    where l.pause_reported
-      and pause_end(l) < 'infinity'
-      and l.removed_at is null
-    order by pause_end(l)
-    limit 1
-  ) ending;
+  select least(
+    (
+      select pause_end(l)
+      from lanes l
+      join conversation_settings c on c.workspace_id = l.workspace_id
+      where l.pause_reported
+        and pause_end(l) < 'infinity'
+        and l.removed_at is null
+      order by pause_end(l)
+      limit 1
+    ),
+    (
+      select l.new_chats_until
+      from lanes l
+      where l.new_chats_until < 'infinity'
+      order by l.new_chats_until
+      limit 1
+    )
+  );
 end;
 
 -- Index copy_waits_ending.

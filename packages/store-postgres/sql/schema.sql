@@ -162,6 +162,8 @@ create table number_restrictions (
   resets_at timestamptz,
   warning text,
   checked_at timestamptz,
+  -- Until when messages to new recipients wait where the workspace holds them; infinite without a known end.
+  waits_until timestamptz,
   -- Whether the latest event was number.restricted.
   is_reported boolean not null
 ) with (fillfactor = 50);
@@ -304,7 +306,9 @@ create table lanes (
   -- Whether the latest event of its pauses told of a begin; kept where conversations are on.
   pause_reported boolean not null default false,
   -- Whether the number ever had a chat: only then what leaves is looked up among its chats.
-  has_chats boolean not null default false
+  has_chats boolean not null default false,
+  -- Until when messages to new recipients wait; infinite while no end is known. Null where they do not.
+  new_chats_until timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
 -- the outcome of an attempt is unknown.
@@ -316,6 +320,8 @@ create index lanes_leased on lanes (number_id, lease) where lease_until is not n
 -- Serves the report of pauses that end by themselves.
 create index lanes_paused on lanes (coalesce(paused_until, timestamptz 'epoch'))
   where pause_reported;
+-- Serves the release of messages to new recipients; lanes that hold none cost it nothing.
+create index lanes_new_chats on lanes (new_chats_until) where new_chats_until is not null;
 -- Serves the sweep that ends the messages of removed numbers.
 create index lanes_orphaned on lanes (number_id) where orphaned;
 
@@ -553,7 +559,9 @@ create table messages (
   reply_received_id bigint,
   reply_message_id bigint,
   -- The chat that it left in; null where there was none.
-  chat_id bigint
+  chat_id bigint,
+  -- Set aside because its recipient is new and new chats are closed: due_at is infinite meanwhile. Null otherwise.
+  awaits_new_chats boolean
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
 create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';
@@ -605,6 +613,8 @@ create index messages_by_campaign on messages (campaign_id, state, campaign_row)
 -- Serves the messages of a chat, newest first; what leaves in none costs it nothing.
 create index messages_by_chat on messages (chat_id, sent_at desc, id desc)
   where chat_id is not null;
+-- Serves the release of what waits for new chats; others cost it nothing.
+create index messages_awaiting_new_chats on messages (number_id, to_phone) where awaits_new_chats;
 -- Counts of distinct values: a sample of one busy workspace would mislead the planner.
 alter table messages
   alter column workspace_id set (n_distinct = 1000),
@@ -622,7 +632,7 @@ create table message_attempts (
   id bigint generated always as identity,
   -- When it was settled, or found to be interrupted.
   attempted_at timestamptz not null,
-  -- postponed, not_connected, no_room, no_file or interrupted.
+  -- postponed, not_connected, no_room, no_file, new_chats_closed or interrupted.
   unfinished text not null,
   next_attempt_at timestamptz,
   -- Serves the timeline of a message, newest first, and erasure with the message.

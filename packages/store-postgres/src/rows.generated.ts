@@ -95,6 +95,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint", now: "timestamptz" },
     columns: { answer: "boolean" },
   },
+  "delete_conversations": {
+    params: { workspaceId: "bigint", now: "timestamptz" },
+    columns: { answer: "boolean?" },
+  },
   "delete_received": {
     params: { workspaceId: "bigint", mode: "text", numbers: "bigint[]", id: "bigint", now: "timestamptz" },
     columns: { answer: "boolean" },
@@ -287,6 +291,10 @@ export const sqlTypes = {
     params: { number: "bigint", mode: "text", fromMe: "boolean", groupId: "text", remoteId: "text", phone: "text", lid: "text", userId: "text" },
     columns: { answer: "boolean" },
   },
+  "open_new_chats": {
+    params: { now: "timestamptz", limit: "integer" },
+    columns: { answer: "integer?" },
+  },
   "pass_reminder": {
     params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", outcome: "text", code: "text" },
     columns: { guard: "text?", run_id: "bigint?" },
@@ -330,6 +338,10 @@ export const sqlTypes = {
   "release_held": {
     params: { ids: "bigint[]", numbers: "bigint[]", now: "timestamptz" },
     columns: { message_id: "bigint" },
+  },
+  "release_new_chats": {
+    params: { numbers: "bigint[]", phones: "text[]", now: "timestamptz" },
+    columns: { answer: "boolean?" },
   },
   "remove_lanes": {
     params: { numbers: "bigint[]", now: "timestamptz" },
@@ -376,7 +388,7 @@ export const sqlTypes = {
     columns: { id: "bigint?", used: "bigint" },
   },
   "restrict_number": {
-    params: { number: "bigint", workspaceId: "bigint", mode: "text", state: "text", until: "timestamptz", reason: "text", chatLimit: "bigint", chatsUsed: "bigint", resetsAt: "timestamptz", warning: "text", checkedAt: "timestamptz", isReported: "boolean", now: "timestamptz", eventId: "text", eventType: "text", eventBody: "text" },
+    params: { number: "bigint", workspaceId: "bigint", mode: "text", state: "text", until: "timestamptz", reason: "text", chatLimit: "bigint", chatsUsed: "bigint", resetsAt: "timestamptz", warning: "text", checkedAt: "timestamptz", waitsUntil: "timestamptz", isReported: "boolean", now: "timestamptz", eventId: "text", eventType: "text", eventBody: "text" },
     columns: { answer: "void?" },
   },
   "resume_webhook_endpoint": {
@@ -398,6 +410,14 @@ export const sqlTypes = {
   "search_messages": {
     params: { workspace: "bigint", mode: "text", pattern: "text", before: "bigint", since: "timestamptz", until: "timestamptz", numbers: "bigint[]", ended: "text[]", queued: "boolean", scheduled: "boolean", error: "text", reference: "text", now: "timestamptz", most: "integer", limit: "integer" },
     columns: { ids: "bigint[]", next_id: "bigint?", oldest_at: "timestamptz?" },
+  },
+  "set_new_chats": {
+    params: { numbers: "bigint[]", until: "timestamptz", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
+  "set_new_chats_aside": {
+    params: { numbers: "bigint[]", turn: "integer", now: "timestamptz" },
+    columns: { answer: "bigint[]?" },
   },
   "set_number_status": {
     params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text", eventId: "text" },
@@ -426,6 +446,10 @@ export const sqlTypes = {
   "take_campaign_rows": {
     params: { cId: "bigint", cRevision: "bigint", cNow: "timestamptz", cQueueLimit: "integer", cLookAt: "timestamptz", cAwaits: "bigint[]", cAwaitsRoom: "bigint[]", cAwaitsGivenBack: "integer[]", cAwaitsAllowance: "boolean", tRow: "integer[]", tPhone: "text[]", rRow: "integer[]", rCode: "text[]", rField: "text[]", rFirstRow: "integer[]", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", mCampaignId: "bigint[]", mCampaignRow: "integer[]", mToChatId: "bigint[]", mToAddress: "text[]", mReplyReceivedId: "bigint[]", mReplyMessageId: "bigint[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?" },
+  },
+  "turn_new_chats": {
+    params: { numbers: "bigint[]", now: "timestamptz" },
+    columns: { answer: "void?" },
   },
   "browser.use": {
     params: { now: "timestamptz", minuteStart: "timestamptz", hash: "text", tokenMark: "text" },
@@ -538,10 +562,6 @@ export const sqlTypes = {
   "conversation.any": {
     params: {},
     columns: { answer: "boolean" },
-  },
-  "conversation.delete": {
-    params: { workspaceId: "bigint" },
-    columns: { workspace_id: "bigint" },
   },
   "delivery.settle": {
     params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", responseBody: "text[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]" },
@@ -759,6 +779,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", id: "bigint", now: "timestamptz" },
     columns: { id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", created_at: "timestamptz", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?" },
   },
+  "lane.mayAwaitNewChats": {
+    params: { number: "bigint", now: "timestamptz", message: "bigint" },
+    columns: { answer: "boolean" },
+  },
   "lane.renew": {
     params: { numbers: "bigint[]", leases: "bigint[]", lockTimeout: "text", leaseUntil: "timestamptz" },
     columns: { number_id: "bigint" },
@@ -913,7 +937,7 @@ export const sqlTypes = {
   },
   "message.timeline": {
     params: { now: "timestamptz", mostAhead: "bigint", id: "bigint", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", campaign_id: "bigint?", campaign_row: "integer?", to_chat_id: "bigint?", to_address: "text?", reply_received_id: "bigint?", reply_message_id: "bigint?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint", new_chats: "json?" },
   },
   "message.attempts": {
     params: { id: "bigint", limit: "bigint" },
@@ -1123,13 +1147,17 @@ export const sqlTypes = {
     params: { id: "bigint" },
     columns: { callback_url: "text?" },
   },
+  "number.lockLaneToRestrict": {
+    params: { id: "bigint" },
+    columns: { number_id: "bigint" },
+  },
   "number.lockToRestrict": {
     params: { id: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
   },
   "number.restrictions": {
     params: { id: "bigint", workspaceId: "bigint" },
-    columns: { state: "text", until: "timestamptz?", reason: "text?", chat_limit: "bigint?", chats_used: "bigint?", resets_at: "timestamptz?", warning: "text?", checked_at: "timestamptz?", is_reported: "boolean" },
+    columns: { state: "text", until: "timestamptz?", reason: "text?", chat_limit: "bigint?", chats_used: "bigint?", resets_at: "timestamptz?", warning: "text?", checked_at: "timestamptz?", waits_until: "timestamptz?", waits_endlessly: "boolean?", is_reported: "boolean" },
   },
   "outbox.read": {
     params: { after: "bigint", limit: "bigint" },

@@ -5,6 +5,7 @@ import {
   abandonedReasons,
   maximumInterruptions,
   mostReactions,
+  mostSetAside,
   platforms,
   receivedCallsShare,
   receivedEventTypes,
@@ -21,6 +22,10 @@ it("functions repeat the constants of core as they are", () => {
   assert.include(
     sqlStatements["session.account"],
     `case when n.status = 'disconnected' then '${reasonOnceResumed}' end`,
+  )
+  assert.include(
+    sqlFiles["functions/set_new_chats_aside.sql"],
+    `v_left integer := ${mostSetAside};`,
   )
   const control = sqlFiles["functions/control_lane.sql"]
   assert.include(control, `set status_reason = '${reasonOnceResumed}'`)

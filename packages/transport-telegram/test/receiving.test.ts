@@ -4,7 +4,7 @@ import { Store, TelegramTransport } from "@messaging-service/core"
 import type { OutgoingMedia } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { bySize } from "@messaging-service/testkit"
-import { Effect, Layer, Stream } from "effect"
+import { Clock, Effect, Layer, Stream } from "effect"
 import {
   accepted,
   aPerson,
@@ -125,7 +125,7 @@ layer(layerWorld)("what a person writes", (it) => {
       yield* server.write(digits, receiver.digits, "On")
       yield* awaitTexts(receiver, 1)
       const [{ workspaceId } = { workspaceId: 0 as never }] = yield* receiver.received
-      yield* chats.deleteConversations(workspaceId)
+      yield* chats.deleteConversations(workspaceId, yield* Clock.currentTimeMillis)
       yield* server.write(digits, receiver.digits, "Off")
       yield* server.drop(receiver.digits)
       yield* awaitConnection(receiver.id, "connected")

@@ -6,7 +6,9 @@ export const refused = (
   code: MessageErrorCode,
   message: string,
   againstNumber = false,
-): SendOutcome => ({ _tag: "Refused", error: { code, message }, againstNumber })
+): Refused => ({ _tag: "Refused", error: { code, message }, againstNumber })
+
+type Refused = Extract<SendOutcome, { readonly _tag: "Refused" }>
 
 const postponed = (afterMillis: number): Postponed => ({ _tag: "Postponed", afterMillis })
 
@@ -36,13 +38,17 @@ const newChatRefusals: ReadonlySet<string> = new Set(["463", "475"])
 
 export const refusesNewChat = (code: string): boolean => newChatRefusals.has(code)
 
+/** Of a message to someone who never wrote to the account. */
+const newChatRefused = "463"
+
 const refusedWith = (code: string): SendOutcome => {
   const known = refusals[code]
-  return refused(
+  const outcome = refused(
     "send_failed",
     `WhatsApp refused the message (${code})${known === undefined ? "" : `: ${known}`}.`,
     restrictions.has(code),
   )
+  return code === newChatRefused ? { ...outcome, refusesNewChat: true } : outcome
 }
 
 /**

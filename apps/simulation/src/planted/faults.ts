@@ -161,7 +161,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/lanes.ts",
+        "store-memory/src/laneQueue.ts",
         "if (lane.inFlight !== null) interrupted(row, query.now)",
         "",
       ),
@@ -202,7 +202,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "store-memory/src/lanes.ts",
+        "store-memory/src/laneQueue.ts",
         "if (lane.inFlight !== null) interrupted(row, query.now)",
         `for (const each of (lane.inFlight?.turn ?? []).toReversed()) {
       if (each.endedAt === null) interrupted(each, query.now)
@@ -263,7 +263,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/lanes.ts",
+        "store-memory/src/laneQueue.ts",
         "heldUntil(lane, pausedUntil(lane.control.pauses.first, now))",
         "heldUntil(lane, null)",
       ),
@@ -301,7 +301,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/lanes.ts",
+        "store-memory/src/laneQueue.ts",
         'applyChange(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })',
         "",
       ),

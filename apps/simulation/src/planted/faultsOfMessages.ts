@@ -6,7 +6,7 @@ import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
 
 const lane = "store-memory/src/lanes.ts"
-const laneQueue = "store-memory/src/lanes.ts"
+const laneQueue = "store-memory/src/laneQueue.ts"
 const messageStore = "store-memory/src/messages.ts"
 const acceptance = "store-memory/src/messages.ts"
 const callersTransactions = "store-memory/src/testControls.ts"
@@ -267,7 +267,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "an interruption is not counted",
     within: 60,
-    edits: [edit(laneQueue, 'if (attempt.unfinished !== "interrupted") return', "return")],
+    edits: [edit(lane, 'if (attempt.unfinished !== "interrupted") return', "return")],
   },
   {
     name: "the end of a message is not guarded at the commit",

@@ -359,6 +359,8 @@ export type UnfinishedAttempt =
   | "no_room"
   /** The disk did not give the message's file. */
   | "no_file"
+  /** The remote refused a new recipient while new chats are closed. Once for each message. */
+  | "new_chats_closed"
   /** The attempt was interrupted: the message may have left, so it counts (see `isOutcomeUnknown`). */
   | "interrupted"
 
@@ -417,7 +419,10 @@ export type Settlement = LaneUpdate & {
         /** The message stays at the head of its lane. */
         readonly _tag: "Again"
         readonly messageId: MessageId
-        /** Why the attempt did not end the message; null when none was made. */
+        /**
+         * Why the attempt did not end the message; null when none was made. With `new_chats_closed` it is set aside
+         * if new chats are still closed.
+         */
         readonly unfinished: UnfinishedAttempt | null
       }
   )
@@ -458,6 +463,9 @@ export interface LaneQueue {
    * Paused lanes and those of disabled workspaces are passed over; what was in flight in them
    * counts as interrupted. Only an expired message that may have left is still handed out, to be
    * settled.
+   *
+   * Where new chats are closed (see `newChatsUntil`), what is due to new recipients is set aside, at most
+   * `mostSetAside` messages; a lane with more to set aside stays due and is handed out by a later claim.
    */
   claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
   /**
@@ -508,4 +516,15 @@ export interface LaneQueue {
     now: number,
     eventIds: ReadonlyArray<EventId>,
   ): Effect.Effect<number, StoreUnavailable>
+  /** Releases what waits for new chats in lanes whose wait is over, `limit` at most. Returns how many lanes. */
+  openNewChats(now: number, limit: number): Effect.Effect<number, StoreUnavailable>
+  /**
+   * Whether a message that the remote refused as one to a new recipient waits for new chats: they are closed for
+   * its number, its workspace lets it wait, and it has not come back for that before.
+   */
+  mayAwaitNewChats(
+    numberId: NumberId,
+    messageId: MessageId,
+    now: number,
+  ): Effect.Effect<boolean, StoreUnavailable>
 }

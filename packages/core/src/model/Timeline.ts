@@ -47,6 +47,8 @@ export interface TimelineFacts {
   } | null
   /** Due, unexpired messages of its number and mode that leave before it; 0 unless it waits. */
   readonly ahead: number
+  /** Until when it waits because its recipient is new (see `newChatsUntil`); null: not for that. */
+  readonly newChatsUntil: number | null
   /** Newest first. */
   readonly attempts: ReadonlyArray<StoredAttempt>
   /** Newest first. */
@@ -140,6 +142,10 @@ const attemptTypes: Readonly<Record<UnfinishedAttempt, Pick<TimelineEntry, "type
   not_connected: {
     type: "attempt_refused",
     error: { code: "not_connected", message: "The number was not connected." },
+  },
+  new_chats_closed: {
+    type: "attempt_refused",
+    error: { code: "new_chats_closed", message: "The number may open no new chats." },
   },
   interrupted: { type: "attempt_interrupted", error: null },
 }

@@ -7,6 +7,7 @@ import { refuse } from "../model/Refusal.ts"
 import type { Failure } from "../model/Refusal.ts"
 import type { Role } from "../model/Workspace.ts"
 import type { StoredConversations } from "../store/ChatStore.ts"
+import { commitAndWake, WakeUp } from "../store/DueWork.ts"
 import { Store } from "../store/Store.ts"
 import { makeReceivedErasure } from "./Chats.ts"
 import { Workspaces } from "./Workspaces.ts"
@@ -49,6 +50,9 @@ export class Conversations extends Context.Service<
       const workspaces = yield* Workspaces
       const erase = yield* makeReceivedErasure
       const off = refuse("conversations_not_enabled")
+      const { wake } = yield* WakeUp
+      // What waited for new chats may leave, or begins to wait for a known time.
+      const wakeLanes = Effect.andThen(wake("lanes"), wake("pauses"))
       return Conversations.of({
         get: Effect.fn("Conversations.get")(function* get(role, id) {
           const workspace = yield* workspaces.within(role, id, "conversations")
@@ -58,12 +62,20 @@ export class Conversations extends Context.Service<
           const workspace = yield* workspaces.within(role, id, "conversations")
           const input = yield* Effect.fromResult(decodeConversations(command))
           const settings = conversationSettings(input, yield* Clock.currentTimeMillis)
-          const stored = yield* chats.putConversations(workspace.id, settings)
+          const stored = yield* commitAndWake(
+            chats.putConversations(workspace.id, settings),
+            wakeLanes,
+          )
           return stored ?? (yield* refuse("workspace_not_found"))
         }),
         remove: Effect.fn("Conversations.remove")(function* remove(role, id) {
           const workspace = yield* workspaces.within(role, id, "conversations")
-          if (!(yield* chats.deleteConversations(workspace.id))) return yield* off
+          const now = yield* Clock.currentTimeMillis
+          const isOff = yield* commitAndWake(
+            chats.deleteConversations(workspace.id, now),
+            wakeLanes,
+          )
+          if (!isOff) return yield* off
           yield* erase(workspace.id)
         }),
       })

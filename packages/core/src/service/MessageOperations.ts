@@ -27,8 +27,10 @@ import { DailyQuota, waitingStatuses } from "../model/Message.ts"
 import type { Message, QuotaLimit } from "../model/Message.ts"
 import type { TimelineFacts } from "../model/Timeline.ts"
 import type { WaitingFilter } from "../store/MessageStore.ts"
-import { Messages, waitsFor } from "./Messages.ts"
-import type { CancelledMany, WaitsFor } from "./Messages.ts"
+import { Messages } from "./Messages.ts"
+import type { CancelledMany } from "./Messages.ts"
+import { waitsFor } from "./waitsFor.ts"
+import type { WaitsFor } from "./waitsFor.ts"
 import { timelineEntries, timelineLimit } from "../model/Timeline.ts"
 import type { TimelineEntry } from "../model/Timeline.ts"
 
@@ -136,7 +138,7 @@ const heldByCampaign = Effect.fnUntraced(function* heldByCampaign(
 
 const readWaiting = Effect.fnUntraced(function* readWaiting(
   { dailyLimit, simulated, store }: Reading,
-  { ahead, message }: TimelineFacts,
+  { ahead, message, newChatsUntil }: TimelineFacts,
 ): Effect.fn.Return<Timeline["waiting"], StoreUnavailable> {
   if (message.state !== "waiting") return null
   const { from, id, workspaceId } = message
@@ -147,7 +149,7 @@ const readWaiting = Effect.fnUntraced(function* readWaiting(
   const now = yield* Clock.currentTimeMillis
   if (facts === null) return null
   const poolsConnections = !simulated && facts.number.mode === "live"
-  const reasons = waitsFor(message, facts, now, poolsConnections, isHeld, campaign)
+  const reasons = waitsFor(message, facts, now, poolsConnections, isHeld, campaign, newChatsUntil)
   return reasons === null ? null : { for: reasons, ahead }
 })
 

@@ -58,14 +58,18 @@ export const makeNewReceived = Effect.gen(function* makeNewReceived() {
     }))
 })
 
-/** Wakes what fetches files and what ends waits for copies, once that was received and stored. */
+/**
+ * Wakes what fetches files and what ends waits for copies, once that was received and stored. Also what sends: messages
+ * may have waited for their recipient to write (see `newChatsUntil`); a store with a poll finds them by itself.
+ */
 export const wakeForReceived = Effect.fnUntraced(function* wakeForReceived(
-  { wake }: Pick<typeof WakeUp.Service, "wake">,
+  { poll, wake }: Pick<typeof WakeUp.Service, "poll" | "wake">,
   received: ReadonlyArray<Incoming>,
   outcomes: ReadonlyArray<ReceivedOutcome>,
 ) {
   if (received.some((one) => one._tag === "Message" && one.file !== null)) yield* wake("files")
   if (outcomes.some(({ became }) => became === "waiting")) yield* wake("copies")
+  if (poll === null && outcomes.some(({ became }) => became === "stored")) yield* wake("lanes")
 })
 
 /** How long a link waits for its file, in real time. */

@@ -99,7 +99,10 @@ export interface ChatStore {
    * Turns them off; false when they are off. From then on nothing that was received is read;
    * `eraseReceived` erases it.
    */
-  deleteConversations(workspaceId: WorkspaceId): Effect.Effect<boolean, StoreUnavailable>
+  deleteConversations(
+    workspaceId: WorkspaceId,
+    now: number,
+  ): Effect.Effect<boolean, StoreUnavailable>
   /**
    * Stores what happened in a number's chats, in that order, where its workspace has conversations
    * and keeps it (`isKept`). One commit, with the events and their deliveries. One outcome for each, in

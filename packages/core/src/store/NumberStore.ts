@@ -346,13 +346,15 @@ export interface NumberStore {
   /**
    * Stores what the platform lets the number do, while its workspace has conversations, and the event
    * of the change in that commit (`restrictionReport`). False while they are off, and when unknown or
-   * removed. They are erased with the number, and once conversations are off.
+   * removed. They are erased with the number, and once conversations are off. `extraMillis`: how much longer
+   * than a new restriction messages to new recipients wait (see `newChatsUntil`), where the workspace holds them.
    */
   restrict(
     id: NumberId,
     restrictions: Restrictions,
     now: number,
     eventId: EventId,
+    extraMillis: number,
   ): Effect.Effect<boolean, StoreUnavailable>
   /** As stored; null when nothing is, also when unknown, removed, or of another workspace. */
   restrictions(

@@ -70,6 +70,8 @@ export type SendOutcome =
       readonly _tag: "Refused"
       readonly error: MessageError
       readonly againstNumber: boolean
+      /** Because the recipient is new, and the number may open no new chats. */
+      readonly refusesNewChat?: boolean
     }
   /** Nothing was sent; the lane rests for `afterMillis` (a flood wait). */
   | { readonly _tag: "Postponed"; readonly afterMillis: number }

@@ -50,6 +50,7 @@ import {
 import type {
   LaneUpdate,
   ClaimedMessage,
+  LaneQueue,
   NextOfTurn,
   Settlement,
   UnfinishedAttempt,
@@ -207,6 +208,8 @@ export const judgeAttempt = (
   outcome: AttemptOutcome,
   dropsCopies: boolean,
   now: number,
+  /** See `LaneQueue.mayAwaitNewChats`. */
+  mayAwaitNewChats = false,
 ):
   | { readonly _tag: "End"; readonly ending: Ending }
   | {
@@ -227,6 +230,8 @@ export const judgeAttempt = (
     case "Accepted":
       return { _tag: "End", ending: { trigger: "send_succeeded" } }
     case "Refused":
+      if (mayAwaitNewChats && !earlierMayHaveLeft) return again(null, "new_chats_closed")
+      return failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)
     case "Unsendable":
       return failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)
     case "TooLate":
@@ -319,6 +324,7 @@ interface Attempts {
   readonly link: MediaLinks["Service"]["link"]
   readonly numbers: Numbers["Service"]
   readonly numberStore: NumberStore
+  readonly queue: LaneQueue
   readonly dailyLimit: QuotaLimit
   readonly sources: OutgoingMediaSource["Service"]
   readonly markMissing: ReturnType<typeof markMissingFiles>
@@ -473,6 +479,17 @@ const handOverWith = (
     Effect.annotateLogs({ message_id: claimed.message.id, number: claimed.number.id }),
   )
 
+/** Whether a refused message goes back to wait for new chats. If the store does not answer, it fails. */
+const mayAwaitNewChats = (
+  { queue }: Attempts,
+  { message, number }: ClaimedMessage,
+  outcome: AttemptOutcome,
+  now: number,
+): Effect.Effect<boolean> =>
+  outcome._tag === "Refused" && outcome.refusesNewChat === true
+    ? Effect.orElseSucceed(queue.mayAwaitNewChats(number.id, message.id, now), () => false)
+    : Effect.succeed(false)
+
 // No span: one costs as much as all the other work on a message here.
 const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed: ClaimedMessage) {
   const { numbers, transports } = attempts
@@ -498,7 +515,13 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
   if (outcome._tag === "NotConnected") {
     yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
   }
-  const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
+  const verdict = judgeAttempt(
+    claimed,
+    outcome,
+    dropsCopies,
+    now,
+    yield* mayAwaitNewChats(attempts, claimed, outcome, now),
+  )
   const laneUpdate = toLaneUpdate(attempts, claimed, outcome, now)
   if (verdict._tag === "End") {
     const shown = yield* marked(attempts, claimed, verdict.ending)
@@ -512,7 +535,9 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
     )
   }
   const notBefore = verdict.notBefore ?? laneUpdate.notBefore
-  return again(claimed, { ...laneUpdate, notBefore }, verdict.unfinished)
+  // Closed new chats are known: the refusal tells nothing else of the number.
+  const breaker = verdict.unfinished === "new_chats_closed" ? null : laneUpdate.breaker
+  return again(claimed, { ...laneUpdate, breaker, notBefore }, verdict.unfinished)
 })
 
 const makeAttempts = Effect.gen(function* makeAttempts() {
@@ -521,6 +546,7 @@ const makeAttempts = Effect.gen(function* makeAttempts() {
     link: (yield* MediaLinks).link,
     numbers: yield* Numbers,
     numberStore: (yield* Store).numbers,
+    queue: (yield* Store).queue,
     chats: (yield* Store).chats,
     dailyLimit: yield* DailyQuota,
     sources: yield* OutgoingMediaSource,
@@ -704,10 +730,21 @@ const makeReporter = (
     return { runOnce, run: Effect.provideContext(run, context) }
   })
 
-/** Reports pauses that end by themselves (contract: Events of conversations). */
-export const makePauseReporter = makeReporter("pauses", ({ queue }, now, eventIds) =>
-  queue.reportEndedPauses(now, eventIds),
-)
+/**
+ * Reports pauses that end by themselves (contract: Events of conversations), and releases what has waited long enough
+ * for new chats.
+ */
+export const makePauseReporter = Effect.gen(function* makePauseReporter() {
+  const wakeUp = yield* WakeUp
+  return yield* makeReporter(
+    "pauses",
+    Effect.fnUntraced(function* report({ queue }, now, eventIds) {
+      const opened = yield* queue.openNewChats(now, reportBatch)
+      if (opened > 0) yield* wakeUp.wake("lanes")
+      return opened + (yield* queue.reportEndedPauses(now, eventIds))
+    }),
+  )
+})
 
 /** Stores messages as unreadable whose copy did not come in time (contract: Guarantees of conversations). */
 export const makeCopyWaits = makeReporter("copies", ({ chats }, now, eventIds) =>

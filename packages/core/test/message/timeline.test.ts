@@ -25,6 +25,7 @@ const facts = (overrides: Partial<TimelineFacts> = {}): TimelineFacts => ({
   readAt: null,
   event: null,
   ahead: 0,
+  newChatsUntil: null,
   attempts: [],
   deliveries: [],
   ...overrides,

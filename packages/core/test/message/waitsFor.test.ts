@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ConnectionFacts } from "../../src/store/NumberStore.ts"
-import { waitsFor } from "../../src/service/Messages.ts"
+import { waitsFor } from "../../src/service/waitsFor.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 
 const facts: ConnectionFacts = {
@@ -68,6 +68,8 @@ const everything = (
     noon,
     false,
     isHeld,
+    null,
+    noon + 5,
   )
 
 it.effect("lists reasons in one order, each with its end and the messages behind it", () =>
@@ -78,6 +80,7 @@ it.effect("lists reasons in one order, each with its end and the messages behind
       { reason: "paused", until: noon + hour, because: "restricted" },
       { reason: "not_connected", until: null, because: "logged_out" },
       { reason: "scheduled", until: noon + 1, because: null },
+      { reason: "new_chats_closed", until: noon + 5, because: null },
       { reason: "limited", until: noon + 2, because: null },
       { reason: "no_room", until: noon + 4, because: null },
       { reason: "resting", until: noon + 3, because: null },

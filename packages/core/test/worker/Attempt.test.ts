@@ -57,7 +57,17 @@ describe("an attempt", () => {
     content: Stream.empty,
   }
 
+  /** WhatsApp's refusal of someone who never wrote to the number. */
+  const noNewChat: SendOutcome = {
+    _tag: "Refused",
+    error: { code: "send_failed", message: "463" },
+    againstNumber: true,
+    refusesNewChat: true,
+  }
+
   interface Setup {
+    /** Null: the store does not answer. */
+    readonly mayAwaitNewChats?: boolean | null
     readonly send?: (message: OutgoingMessage) => Effect.Effect<SendOutcome>
     readonly dropsCopies?: boolean
     readonly media?: ReturnType<(typeof OutgoingMediaSource.Service)["open"]>
@@ -85,6 +95,7 @@ describe("an attempt", () => {
   const setup = ({
     connection,
     dropsCopies = true,
+    mayAwaitNewChats = false,
     media,
     send = () => Effect.succeed(accepted),
   }: Setup) =>
@@ -115,6 +126,14 @@ describe("an attempt", () => {
           Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
           storeWith({
             media: { missing: () => Effect.succeed(new Set()) },
+            queue: {
+              mayAwaitNewChats: (...question) => {
+                requests.push(question)
+                return mayAwaitNewChats === null
+                  ? Effect.fail(new StoreUnavailable({ operation: "queue", cause: null }))
+                  : Effect.succeed(mayAwaitNewChats)
+              },
+            },
             numbers: {
               connection: (workspaceId, id) => {
                 requests.push([workspaceId, id])
@@ -313,6 +332,49 @@ describe("an attempt", () => {
       const { make } = yield* setup({ send: () => Effect.succeed(refused) })
       const { change } = ended(yield* make(claim({ interruptions: 1 })))
       assert.strictEqual(change.message.error?.code, "outcome_unknown")
+    }),
+  )
+
+  it.effect("a new recipient that was refused waits for new chats where the store says so", () =>
+    Effect.gen(function* () {
+      const { make, requests } = yield* setup({
+        send: () => Effect.succeed(noNewChat),
+        mayAwaitNewChats: true,
+      })
+      const settlement = yield* make(claim())
+      assert.deepStrictEqual(requests, [[7, claim().message.id, noon]])
+      assert.strictEqual(settlement._tag, "Again")
+      assert.strictEqual(
+        settlement._tag === "Again" ? settlement.unfinished : null,
+        "new_chats_closed",
+      )
+      assert.isNull(settlement.breaker)
+      // An earlier copy may have left: only its end is known.
+      const repeat = ended(yield* make(claim({ interruptions: 1 })))
+      assert.strictEqual(repeat.change.message.error?.code, "outcome_unknown")
+    }),
+  )
+
+  it.effect.each([false, null])("else it fails, and counts for the breaker (%s)", (answer) =>
+    Effect.gen(function* () {
+      const { make } = yield* setup({
+        send: () => Effect.succeed(noNewChat),
+        mayAwaitNewChats: answer,
+      })
+      const settlement = ended(yield* make(claim()))
+      assert.strictEqual(settlement.change.message.error?.message, "463")
+      assert.strictEqual(settlement.breaker?.failures.refusals, 1)
+    }),
+  )
+
+  it.effect("the store is asked about refused new recipients alone", () =>
+    Effect.gen(function* () {
+      const { make, requests } = yield* setup({
+        send: () => Effect.succeed(refused),
+        mayAwaitNewChats: true,
+      })
+      ended(yield* make(claim()))
+      assert.deepStrictEqual(requests, [])
     }),
   )
 

@@ -158,6 +158,7 @@ export const waitingTexts = {
   held: "Held since a backup was restored.",
   campaign: "Its campaign is paused or outside its hours.",
   scheduled: "Scheduled for later.",
+  new_chats_closed: "WhatsApp does not let the number write to new people now.",
   connecting: "The number is connecting.",
   paused: "The number is paused.",
   sending: "The number is sending another message now.",

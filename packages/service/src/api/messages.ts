@@ -204,6 +204,7 @@ export interface WaitsFor {
    * - `campaign`: its campaign is paused, or outside of its hours.
    * - `paused`, `not_connected`: its number.
    * - `scheduled`: its time has not come.
+   * - `new_chats_closed`: its recipient is new, and WhatsApp lets its number open no new chats.
    * - `limited`: its number used up its pacing or quota.
    * - `no_room`: the disk has no room for its file, or for that of an earlier message.
    * - `resting`: its number rests after a message, or because the remote server asked for it.
@@ -216,6 +217,7 @@ export interface WaitsFor {
     | "paused"
     | "not_connected"
     | "scheduled"
+    | "new_chats_closed"
     | "limited"
     | "no_room"
     | "resting"

@@ -79,6 +79,10 @@ begin
     and m.state = 'waiting'
     and not is_held(m)
     and not is_in_flight(m, l);
+  -- What waits for new chats is held like all others. Index messages_awaiting_new_chats.
+  update messages m
+  set awaits_new_chats = null
+  where m.awaits_new_chats;
 
   -- The next claim gives up what may have left.
   update lanes l

@@ -6,6 +6,7 @@
 -- counts as interrupted; an unsettled message whose lease ran out is handed out again, whatever became of
 -- it; a lane whose limits are used up is passed over until there is room; else its head goes out, with what
 -- is due behind it as far as its turn goes, and without a head the lane is due when its next message is.
+-- Where new chats are closed, what is due to new recipients is set aside before; other lanes have no part in that.
 -- Sends are counted only when the lane's bound says there may be too many, and of lanes that are paced.
 --
 -- Locks: the loop takes the rows of the lanes and passes over those that others hold, so dispatchers never
@@ -93,6 +94,8 @@ declare
   -- Where their rows are. They are locked, so they stay there; a look-up by number would read old versions too.
   v_tuples tid[] := '{}';
   v_found_tuples tid[];
+  -- Those where new chats are closed.
+  v_closed bigint[] := '{}';
   -- Workspaces at their share, and those that this search found to be.
   v_saturated bigint[] := '{}';
   v_refused bigint[];
@@ -110,10 +113,11 @@ begin
   loop
     select
       v_lanes || coalesce(array_agg(due.number_id order by due.next_due), '{}'),
-      v_tuples || coalesce(array_agg(due.tuple order by due.next_due), '{}')
-    into v_found, v_found_tuples
+      v_tuples || coalesce(array_agg(due.tuple order by due.next_due), '{}'),
+      v_closed || coalesce(array_agg(due.number_id) filter (where due.new_chats_until is not null), '{}')
+    into v_found, v_found_tuples, v_closed
     from (
-      select l.number_id, l.ctid as tuple, l.next_due
+      select l.number_id, l.ctid as tuple, l.next_due, l.new_chats_until
       from lanes l
       where l.next_due between v_since and p_now
         and is_claimable(l)
@@ -150,7 +154,26 @@ begin
     exit when v_refused is null;
     v_saturated := v_saturated || v_refused;
   end loop;
-  if cardinality(v_lanes) = 0 then
+  if cardinality(v_closed) > 0 then
+    -- Their rows may move.
+    v_tuples := array(
+      select found.tuple
+      from unnest(v_lanes, v_tuples) found (id, tuple)
+      where found.id <> all (v_closed)
+    );
+    v_closed := array(
+      select found.id
+      from unnest(v_lanes) found (id)
+      where found.id = any (v_closed)
+    );
+    v_closed := set_new_chats_aside(v_closed, p_turn, p_now);
+    v_tuples := v_tuples || array(
+      select l.ctid
+      from lanes l
+      where l.number_id = any (v_closed)
+    );
+  end if;
+  if cardinality(v_tuples) = 0 then
     return;
   end if;
 

@@ -39,7 +39,7 @@ begin
       where counted.due_at < p_at + p_window
       union all
       select held.planned_at, 1
-      from held_of_campaigns(p_number) held
+      from held_in_quota(p_number) held
       where held.planned_at > p_at - p_window
         and held.planned_at < p_at + p_window
       union all

@@ -86,6 +86,7 @@ begin
     set state = s.state,
       sent_at = s.sent_at,
       due_at = planned_time(m.due_at, m.send_at, m.created_at),
+      awaits_new_chats = null,
       error_code = s.error_code,
       error_message = s.error_message,
       found_media_type = s.found_media_type,

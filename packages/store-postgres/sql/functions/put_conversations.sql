@@ -1,7 +1,7 @@
 -- Turns conversations on, or replaces their settings; no row for an unknown or deleted workspace. What was paused
--- before is not reported; its end is.
+-- before is not reported; its end is. Messages to new recipients wait or are released by the new settings.
 --
--- Locks: the lanes by number, as before changes of their pauses, then the workspace.
+-- Locks: the lanes by number, as before changes of their pauses and restrictions, then the workspace.
 create function put_conversations(
   p_workspace_id bigint,
   p_groups boolean,
@@ -16,14 +16,16 @@ language plpgsql
 set search_path from current
 as $$
 #variable_conflict use_column
+declare
+  v_numbers bigint[];
 begin
-  if not has_conversations(p_workspace_id) then
-    perform
+  v_numbers := array(
+    select l.number_id
     from lanes l
     where l.workspace_id = p_workspace_id
     order by l.number_id
-    for no key update;
-  end if;
+    for no key update
+  );
   perform
   from workspaces w
   where w.id = p_workspace_id
@@ -53,5 +55,6 @@ begin
     max_storage_bytes = excluded.max_storage_bytes,
     hold_new_chats = excluded.hold_new_chats
   returning *;
+  perform turn_new_chats(v_numbers, p_since);
 end
 $$;

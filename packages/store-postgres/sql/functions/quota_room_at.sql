@@ -32,7 +32,7 @@ begin
         from counted_after(p_number, p_at - p_window) counted
         union all
         select held.planned_at
-        from held_of_campaigns(p_number) held
+        from held_in_quota(p_number) held
         where held.planned_at > p_at - p_window
       ) planned (at)
     ) in_row

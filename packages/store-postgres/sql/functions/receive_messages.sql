@@ -2,8 +2,9 @@
 -- waits for copies of what could not be read; see the port. One row for each, with what its event is made of as it is
 -- at this moment; announce_received writes the events in the same transaction.
 --
--- Locks: the number's row in received_counters, up to the commit, and for its first chat its lane: no settlement that
--- holds the lane looks for chats before.
+-- Locks: the lane where new chats are closed, so that no claim sets aside what this makes known; the number's row in
+-- received_counters, up to the commit, and for its first chat its lane: no settlement that holds the lane looks for
+-- chats before.
 --
 -- Never null: became
 create function receive_messages(
@@ -72,13 +73,25 @@ declare
   v_marks text[];
   v_erased_at timestamptz;
   v_recovered record;
+  -- Whether messages wait for new chats; then who wrote.
+  v_closed boolean;
+  v_phones text[] := '{}';
 begin
-  select n.workspace_id, n.phone, n.platform, s.groups, s.media, s.max_file_bytes
-  into workspace_id, number_phone, platform, v_groups, v_media, v_max_file_bytes
+  select n.workspace_id, n.phone, n.platform, s.groups, s.media, s.max_file_bytes, s.hold_new_chats
+  into workspace_id, number_phone, platform, v_groups, v_media, v_max_file_bytes, v_closed
   from numbers n
   join conversation_settings s on s.workspace_id = n.workspace_id
   where n.id = p_number
     and n.removed_at is null;
+
+  if v_closed then
+    perform
+    from lanes l
+    where l.number_id = p_number
+      and l.new_chats_until is not null
+    for no key update;
+    v_closed := found;
+  end if;
 
   for i in 1 .. cardinality(p_remote_ids) loop
     id := null;
@@ -275,9 +288,23 @@ begin
     user_id := v_person.user_id;
     username := v_person.username;
     name := v_person.name;
+    if v_closed and p_modes[i] = 'live' then
+      v_phones := v_phones || v_person.phone;
+    end if;
     return next;
   end loop;
 
+  if v_closed then
+    perform release_new_chats(
+      array[p_number],
+      array(
+        select distinct one.phone
+        from unnest(v_phones) one (phone)
+        where has_chat_with(p_number, one.phone)
+      ),
+      p_now
+    );
+  end if;
   if v_stored > 0 then
     update received_counters c
     set sequence = v_sequence,

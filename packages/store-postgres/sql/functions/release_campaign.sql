@@ -1,4 +1,4 @@
--- A campaign's held messages wait again, in their order.
+-- A campaign's held messages wait again, in their order, but for those that also wait for new chats.
 --
 -- Locks: the lanes by id, for a holder of the campaign's lock; only later statements look at messages.
 create function release_campaign(p_id bigint, p_now timestamptz) returns void
@@ -27,7 +27,8 @@ begin
   set due_at = planned_time(m.due_at, m.send_at, m.created_at)
   where m.campaign_id = p_id
     and m.state = 'waiting'
-    and is_held(m);
+    and is_held(m)
+    and m.awaits_new_chats is null;
 
   update lanes l
   set limited_until = null,

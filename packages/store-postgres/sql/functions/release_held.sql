@@ -25,8 +25,7 @@ begin
     from unnest(p_ids) asked (id)
     where m.id = asked.id
       and is_waiting(m)
-      and is_held(m)
-      and m.campaign_id is null
+      and is_held_by_restore(m)
     returning m.id
   )
   select array_agg(released.id)

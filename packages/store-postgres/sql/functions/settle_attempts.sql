@@ -68,13 +68,15 @@ declare
   v_until timestamptz[];
   -- The places of those whose lanes are given back.
   v_over integer[];
-  -- Messages that return to a lane, and whose campaign holds its messages.
+  -- Messages that return to a lane and are held: by their campaign, or because new chats are closed.
   v_put_aside bigint[] = '{}';
   v_ended bigint[];
   v_comes_again boolean = false;
   -- Whether any of their lanes has its new recipients limited by now, and whether any of their numbers has chats.
   v_limits boolean;
   v_has_chats boolean;
+  -- Whether new chats of any of them are closed.
+  v_closed boolean;
   v_given_back bigint[];
   v_announcements announcement[];
 begin
@@ -108,11 +110,13 @@ begin
 
   select
     array_agg(held.place), array_agg(held.follows), array_agg(held.goes_on),
-    array_agg(held.lease_until), bool_or(held.limits), bool_or(held.has_chats)
-  into v_held, v_follows, v_goes_on, v_until, v_limits, v_has_chats
+    array_agg(held.lease_until), bool_or(held.limits), bool_or(held.has_chats),
+    bool_or(held.closed)
+  into v_held, v_follows, v_goes_on, v_until, v_limits, v_has_chats, v_closed
   from (
     select distinct on (s.number_id)
       s.place, (held.lane).lease_until, limits_recipients(held.lane) as limits, (held.lane).has_chats,
+      (held.lane).new_chats_until is not null as closed,
       (held.lane).turn[array_position((held.lane).turn, s.message_id) + 1] as follows,
       goes_on(held.lane, p_now)
         and not s.again
@@ -224,6 +228,17 @@ begin
     on conflict (number_id, recipient) do nothing;
   end if;
 
+  if v_closed and v_ended is not null then
+    -- Whom a message was sent to is known.
+    perform release_new_chats(array[m.number_id], array[m.to_phone], p_now)
+    from messages m
+    join lanes l on l.number_id = m.number_id
+    where m.id = any (v_ended)
+      and m.state = 'sent'
+      and m.to_phone is not null
+      and l.new_chats_until is not null;
+  end if;
+
   -- What was ended before leaves its lane as it is, unless nothing follows.
   for i in 1 .. cardinality(v_held) loop
     if p_again[v_held[i]] then
@@ -288,6 +303,27 @@ begin
       returning m.id
     )
     select coalesce(array_agg(put_aside.id), '{}')
+    into v_put_aside
+    from put_aside;
+  end if;
+  if 'new_chats_closed' = any (p_unfinished) then
+    with put_aside as (
+      update messages m
+      set due_at = 'infinity',
+        awaits_new_chats = true
+      from unnest(p_message_id, p_unfinished, p_interrupted) with ordinality
+        s (message_id, unfinished, interrupted, place)
+      join lanes l on l.number_id = p_number_id[s.place]
+      where s.place = any (v_over)
+        and s.unfinished = 'new_chats_closed'
+        and l.interruptions + s.interrupted = 0
+        and l.removed_at is null
+        and waits_for_new_chats(l.new_chats_until, p_now)
+        and m.id = s.message_id
+        and is_waiting(m)
+      returning m.id
+    )
+    select v_put_aside || coalesce(array_agg(put_aside.id), '{}')
     into v_put_aside
     from put_aside;
   end if;

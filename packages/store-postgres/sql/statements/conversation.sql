@@ -29,11 +29,3 @@ where c.workspace_id = :workspaceId
 -- name: any
 -- Never null: answer
 select exists (select from conversation_settings) as answer
-
--- name: delete
-delete from conversation_settings c
-using workspaces w
-where c.workspace_id = :workspaceId
-  and w.id = c.workspace_id
-  and w.deleted_at is null
-returning c.workspace_id

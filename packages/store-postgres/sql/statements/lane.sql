@@ -1,3 +1,19 @@
+-- name: mayAwaitNewChats
+-- The primary keys.
+-- Never null: answer
+select exists (
+  select
+  from lanes l
+  where l.number_id = :number
+    and waits_for_new_chats(l.new_chats_until, :now)
+)
+and not exists (
+  select
+  from message_attempts a
+  where a.message_id = :message
+    and a.unfinished = 'new_chats_closed'
+) as answer
+
 -- name: renew
 -- Prolongs leases that are still the lane's, also ones that ran out and were not taken over.
 --

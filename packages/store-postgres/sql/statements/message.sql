@@ -202,7 +202,16 @@ limit :limit
 -- Never null: ahead
 select
   shown.*, m.delivered_at, m.read_at, e.event_id, e.type as event_type, e.created_at as event_at,
-  case when is_waiting(m) then before.count else 0 end as ahead
+  case when is_waiting(m) then before.count else 0 end as ahead,
+  (
+    select json_build_object('until', epoch_millis(nullif(l.new_chats_until, 'infinity')))
+    from lanes l
+    where l.number_id = m.number_id
+      and waits_for_new_chats(l.new_chats_until, :now)
+      and is_waiting(m)
+      and m.mode = 'live'
+      and (m.awaits_new_chats or not is_known_recipient(m))
+  ) as new_chats
 from messages m
 left join outbox e on e.id = m.event_position
 cross join lateral (

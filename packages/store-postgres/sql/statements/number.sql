@@ -193,6 +193,13 @@ from numbers n
 where n.id = :id
   and n.removed_at is null
 
+-- name: lockLaneToRestrict
+-- Before the number, as everywhere.
+select l.number_id
+from lanes l
+where l.number_id = :id
+for no key update
+
 -- name: lockToRestrict
 -- A number whose workspace has conversations; neither goes before the end.
 -- Never null: id, workspace_id, mode, label, platform, status, login_method, created_at
@@ -207,7 +214,8 @@ for key share of c
 
 -- name: restrictions
 select
-  r.state, r.until, r.reason, r.chat_limit, r.chats_used, r.resets_at, r.warning, r.checked_at, r.is_reported
+  r.state, r.until, r.reason, r.chat_limit, r.chats_used, r.resets_at, r.warning, r.checked_at,
+  nullif(r.waits_until, 'infinity') as waits_until, r.waits_until = 'infinity' as waits_endlessly, r.is_reported
 from number_restrictions r
 where r.number_id = :id
   and r.workspace_id = :workspaceId

@@ -33,9 +33,7 @@ from (
     where held.number_id = l.number_id
       and held.mode = modes.mode
       and held.state = 'waiting'
-      and is_held(held)
-      and held.campaign_id is null
-
+      and is_held_by_restore(held)
   ) m) held
   where l.removed_at is null
   group by l.workspace_id
@@ -68,8 +66,7 @@ cross join lateral (
     where held.number_id = l.number_id
       and held.mode = modes.mode
       and held.state = 'waiting'
-      and is_held(held)
-      and held.campaign_id is null
+      and is_held_by_restore(held)
       and held.id < :before
     order by held.id desc
     limit :limit
@@ -94,8 +91,7 @@ cross join lateral (
     where held.number_id = l.number_id
       and held.mode = modes.mode
       and held.state = 'waiting'
-      and is_held(held)
-      and held.campaign_id is null
+      and is_held_by_restore(held)
   ) m
 ) m
 cross join lateral shown_message(m, m.number_id) shown
@@ -116,8 +112,7 @@ cross join lateral shown_message(m, m.number_id) shown
 where m.id = any (:ids)
   and m.workspace_id = :workspaceId
   and is_waiting(m)
-  and is_held(m)
-  and m.campaign_id is null
+  and is_held_by_restore(m)
 order by m.id
 limit :limit
 
@@ -148,7 +143,7 @@ order by r.id
 limit :limit
 
 -- name: isHeld
-select is_waiting(m) and is_held(m) and m.campaign_id is null as held
+select is_waiting(m) and is_held_by_restore(m) as held
 from messages m
 where m.id = :id
 

@@ -23,7 +23,7 @@ import { getReceived, toPerson, toReceived } from "./rows.ts"
 
 const getSettings = statement("conversation.get")
 const putSettings = statement("put_conversations")
-const deleteSettings = statement("conversation.delete")
+const deleteSettings = statement("delete_conversations")
 const anySettings = statement("conversation.any")
 
 const options = { literal: "limit" } as const
@@ -182,8 +182,8 @@ export const chatStore = (database: DatabaseService, queued: DeliveriesQueued): 
       isPut ? getSettings.first(database, { workspaceId }, toConversations) : Effect.succeed(null),
     )
   },
-  deleteConversations(workspaceId) {
-    return deleteSettings.any(database, { workspaceId })
+  deleteConversations(workspaceId, now) {
+    return deleteSettings.isTrue(database, { workspaceId, now })
   },
   receive(numberId, received, now) {
     return Effect.gen(function* receive() {

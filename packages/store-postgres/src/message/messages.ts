@@ -419,6 +419,10 @@ const toTimelineFacts = (row: Row<"message.timeline">) => ({
           createdAt: row.event_at.getTime(),
         },
   ahead: Number(row.ahead),
+  newChatsUntil:
+    row.new_chats === null
+      ? null
+      : ((row.new_chats as { readonly until: number | null }).until ?? Infinity),
 })
 
 const timelineFacts = (database: DatabaseService) =>

@@ -1,5 +1,5 @@
 /** What platforms let numbers do with new chats. */
-import { restrictionReport, restrictionsEvent } from "@messaging-service/core"
+import { newChatsUntil, restrictionReport, restrictionsEvent } from "@messaging-service/core"
 import type {
   CapWarning,
   NewChatCap,
@@ -13,6 +13,7 @@ import { millis, statement } from "../database/Sql.ts"
 import type { Row } from "../database/Sql.ts"
 import { toNumber } from "./numberRow.ts"
 
+const lockLane = statement("number.lockLaneToRestrict")
 const lockNumber = statement("number.lockToRestrict")
 export const getRestrictions = statement("number.restrictions")
 const restrictNumber = statement("restrict_number")
@@ -37,18 +38,23 @@ export const toRestrictions = (row: RestrictionsRow): Restrictions => ({
   checkedAt: millis(row.checked_at),
 })
 
+const toWaitsUntil = (row: RestrictionsRow | undefined): number | null =>
+  row?.waits_endlessly === true ? Infinity : millis(row?.waits_until ?? null)
+
 /** The number is locked before the stored row is read, so that a change is announced once. */
 export const restrict =
   (database: DatabaseService, notify: Effect.Effect<void>): NumberStore["restrict"] =>
-  (id, restrictions, now, eventId) =>
+  (id, restrictions, now, eventId, extraMillis) =>
     database
       .transaction("number.restrict", (run) =>
         Effect.gen(function* () {
+          yield* lockLane.in(run, { id })
           const [locked] = yield* lockNumber.in(run, { id })
           if (locked === undefined) return "refused"
           const number = toNumber(locked)
           const [stored] = yield* getRestrictions.in(run, number)
           const isReported = stored?.is_reported ?? false
+          const waitsUntil = toWaitsUntil(stored)
           const type = restrictionReport(isReported, restrictions.state)
           const event =
             type === undefined
@@ -67,6 +73,7 @@ export const restrict =
             resetsAt: newChats?.resetsAt ?? null,
             warning: newChats?.warning ?? null,
             checkedAt: restrictions.checkedAt,
+            waitsUntil: newChatsUntil(waitsUntil, restrictions, extraMillis, now),
             isReported: type === undefined ? isReported : type === "number.restricted",
             now,
             eventId,

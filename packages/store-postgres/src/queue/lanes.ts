@@ -148,6 +148,8 @@ interface Control {
 }
 
 const reportEndedPauses = statement("report_ended_pauses")
+const openNewChats = statement("open_new_chats")
+const mayAwaitNewChats = statement("lane.mayAwaitNewChats")
 
 export const control = statement("control_lane")
 
@@ -231,6 +233,12 @@ export const laneQueue = (
   reportEndedPauses(now, eventIds) {
     const reported = reportEndedPauses.value(database, { now, eventIds })
     return Effect.tap(Effect.map(reported, Number), (count) => (count > 0 ? report : Effect.void))
+  },
+  openNewChats(now, limit) {
+    return Effect.map(openNewChats.value(database, { now, limit }), Number)
+  },
+  mayAwaitNewChats(number, message, now) {
+    return mayAwaitNewChats.isTrue(database, { number, message, now })
   },
 })
 

@@ -1,6 +1,8 @@
 /** The rules of lanes, and of the number checks that lanes hold up. */
 import type { Vitest } from "@effect/vitest"
 import {
+  waitsForNewChats,
+  canBeNew,
   campaignStates,
   hasCampaignEnded,
   canBeAsked,
@@ -29,6 +31,7 @@ import {
 } from "@messaging-service/core"
 import type {
   ChatId,
+  ContactId,
   NumberId,
   Owned,
   Pacing,
@@ -246,6 +249,30 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
             },
           },
           core: recipientName(to),
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a recipient can be new, and whether messages to new ones wait", () =>
+    compare("new recipients", {
+      rows: { m: "messages", q: "(until timestamptz, now timestamptz)" },
+      sql: "json_build_array(can_be_new(m), waits_for_new_chats(q.until, q.now))",
+      draw: Effect.gen(function* () {
+        const phone = "recipient 0" as Phone
+        const to = yield* draw.from<Recipient>([
+          { kind: "phone", phone, contactId: null },
+          { kind: "contact_phone", phone, contactId: 1 as ContactId },
+          { kind: "group", group: "recipient 9" },
+          { kind: "username", username: "@recipient" },
+          { kind: "contact_username", username: "@recipient", contactId: 1 as ContactId },
+          { kind: "chat", chatId: 1 as ChatId, address: "lid:9", phone },
+        ])
+        const until = yield* draw.maybe(draw.time)
+        const now = yield* draw.time
+        return {
+          facts: { m: { to_kind: to.kind }, q: { until: iso(until), now: iso(now) } },
+          core: [canBeNew(to), waitsForNewChats(until, now)],
         }
       }),
     }),

@@ -70,6 +70,7 @@ import { answers } from "./contract/answers.ts"
 import { entriesOfChats } from "./contract/entries.ts"
 import { readMarks } from "./contract/readMarks.ts"
 import { receivedFiles } from "./contract/receivedFiles.ts"
+import { newChats } from "./contract/newChats.ts"
 import { receiving } from "./contract/receiving.ts"
 import { missing } from "./contract/missing.ts"
 import { changes } from "./contract/changes.ts"
@@ -113,6 +114,7 @@ const topics = {
   ticks,
   conversations,
   receiving,
+  "new chats": newChats,
   changes,
   missing,
   answers,

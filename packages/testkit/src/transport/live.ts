@@ -36,7 +36,7 @@ export const layerTold = <Identifier>(transport: Context.Key<Identifier, Transpo
               yield* numbers.setStatus(numberId, status, digits ?? undefined, 0, null, reason)
             }
             if (event._tag === "RestrictionsChanged") {
-              yield* numbers.restrict(event.numberId, event.restrictions, 0, anEventId())
+              yield* numbers.restrict(event.numberId, event.restrictions, 0, anEventId(), 60_000)
             }
           }).pipe(Effect.orDie),
         ),

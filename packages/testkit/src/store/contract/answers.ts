@@ -145,7 +145,7 @@ export const answers: Topic = (it) => {
       yield* received(number, [aText()])
       const { id } = only(yield* readChats(number))
       assert.strictEqual((yield* facts(workspace.id, { chatIds: [id] })).chats.size, 1)
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, noon)
       assert.strictEqual((yield* facts(workspace.id, { chatIds: [id] })).chats.size, 0)
     }),
   )

@@ -494,7 +494,7 @@ export const changes: Topic = (it) => {
         for (const change of [edit("Changed"), revocation, reaction("👍")]) {
           assert.strictEqual(yield* become(number, aChange(inGroup, change)), "dropped")
         }
-        yield* chats.deleteConversations(workspace.id)
+        yield* chats.deleteConversations(workspace.id, noon)
         for (const one of [aChange(text, edit("Changed")), aReaction(sent, "👍")]) {
           assert.strictEqual(yield* become(number, one), "dropped")
         }
@@ -601,7 +601,7 @@ export const changes: Topic = (it) => {
       yield* numbers.remove(workspace.id, another.id, noon + 2)
       yield* erase(workspace.id)
       assert.strictEqual(yield* count, 1)
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, noon)
       yield* erase(workspace.id)
       assert.strictEqual(yield* count, 0)
     }),

@@ -83,7 +83,7 @@ export const conversations: Topic = (it) => {
       const { chats } = yield* Store
       const { id } = yield* aWorkspace()
       assert.isNull(yield* chats.conversations(id))
-      assert.isFalse(yield* chats.deleteConversations(id))
+      assert.isFalse(yield* chats.deleteConversations(id, noon))
       const stored = { ...settings, stored: nothingStored }
       assert.deepStrictEqual(yield* turnOn(id), stored)
       assert.deepStrictEqual(yield* chats.conversations(id), stored)
@@ -93,7 +93,7 @@ export const conversations: Topic = (it) => {
         since: noon,
         stored: nothingStored,
       })
-      assert.isTrue(yield* chats.deleteConversations(id))
+      assert.isTrue(yield* chats.deleteConversations(id, noon))
       assert.isNull(yield* chats.conversations(id))
     }),
   )
@@ -106,7 +106,7 @@ export const conversations: Topic = (it) => {
       yield* workspaces.delete(id, noon)
       assert.isNull(yield* chats.conversations(id))
       assert.isNull(yield* turnOn(id))
-      assert.isFalse(yield* chats.deleteConversations(id))
+      assert.isFalse(yield* chats.deleteConversations(id, noon))
     }),
   )
 

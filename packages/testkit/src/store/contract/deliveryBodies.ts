@@ -282,7 +282,7 @@ export const deliveryBodies: Topic = (it) => {
       const redeliver = webhooks.redeliver(toScope(endpoint), endpoint.id, other.eventId, noon)
       const both = yield* undelivered(endpoint, noon)
       assert.lengthOf(both.positions, 2)
-      assert.isTrue(yield* chats.deleteConversations(workspace.id))
+      assert.isTrue(yield* chats.deleteConversations(workspace.id, noon))
       assert.lengthOf((yield* undelivered(endpoint, noon)).positions, 1)
       assert.deepStrictEqual(yield* redeliver, { _tag: "NoEvent" })
       const recovered = webhooks.recover(toScope(endpoint), endpoint.id, both, noon)

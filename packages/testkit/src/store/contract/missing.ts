@@ -354,11 +354,11 @@ export const missing: Topic = (it) => {
       yield* numbers.remove(workspace.id, removed.id, era)
       assert.strictEqual((yield* endWaits(end)).ended, 2)
       yield* receive(number, [unreadable(aText())], era)
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, era)
       assert.strictEqual((yield* endWaits(end)).ended, 1)
       yield* turnOn(workspace.id, { since: era })
       yield* receive(number, [unreadable(aText())], era)
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, era)
       yield* turnOn(workspace.id, { since: era + 1 })
       assert.strictEqual((yield* endWaits(end)).ended, 1)
       assert.deepStrictEqual(yield* listIds(toScope(workspace.id)), [])
@@ -382,7 +382,7 @@ export const missing: Topic = (it) => {
       yield* erase(workspace.id, { now: era })
       assert.isNull(yield* readNextDue("copies", era))
       yield* wait
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, era)
       yield* erase(workspace.id, { now: era })
       assert.isNull(yield* readNextDue("copies", era))
     }),
@@ -413,7 +413,7 @@ export const missing: Topic = (it) => {
       assert.isTrue(yield* needsNoCopy(number, text))
       assert.isFalse(yield* needsNoCopy(number, aText()))
       assert.strictEqual(yield* becomes(number, unreadable(text), era), "dropped")
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, era)
       assert.isFalse(yield* needsNoCopy(number, text))
       assert.strictEqual(yield* becomes(number, unreadable(aText()), era), "dropped")
       yield* turnOn(workspace.id, { groups: false, since: era })
@@ -466,7 +466,7 @@ export const missing: Topic = (it) => {
           return { id, type, workspaceId, mode, messageId, createdAt, body }
         }),
       )
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, era)
       assert.strictEqual(yield* becomes(number, aGap(era), era), "dropped")
       yield* turnOn(workspace.id, { since: era })
       yield* numbers.remove(workspace.id, number.id, era)

@@ -210,7 +210,7 @@ export const readMarks: Topic = (it) => {
       assert.deepStrictEqual(yield* due(number, era), [])
       yield* setStatus(number, "connected")
       assert.lengthOf(yield* due(number, era), 1)
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, noon)
       assert.deepStrictEqual(yield* due(number, era), [])
       assert.strictEqual(yield* nextDue, before)
 

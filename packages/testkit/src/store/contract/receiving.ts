@@ -574,7 +574,7 @@ export const receiving: Topic = (it) => {
         bytes: 0,
         oldestAt: noon,
       })
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, noon)
       assert.deepStrictEqual(yield* receive(number, [aText()]), nothing)
       assert.isNull(yield* find(number, id))
       assert.deepStrictEqual(yield* readChats(number), [])
@@ -791,7 +791,7 @@ export const receiving: Topic = (it) => {
           ),
           [remaining.id],
         )
-        yield* chats.deleteConversations(workspace.id)
+        yield* chats.deleteConversations(workspace.id, noon)
         yield* erase(workspace.id)
         assert.deepStrictEqual(yield* follow(workspace.id), [])
         assert.deepStrictEqual(yield* claimDue({ now: noon }), [])

@@ -42,7 +42,7 @@ const restrict = Effect.fnUntraced(function* restrict(
 ) {
   const eventId = anEventId()
   const { numbers } = yield* Store
-  return { stored: yield* numbers.restrict(id, restrictions, now, eventId), eventId }
+  return { stored: yield* numbers.restrict(id, restrictions, now, eventId, minute), eventId }
 })
 
 export const restrictions: Topic = (it) => {
@@ -73,7 +73,7 @@ export const restrictions: Topic = (it) => {
       yield* refused
       yield* turnOn(workspace.id, era)
       yield* restrict(number, closed(era), era + 1)
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, era)
       assert.isNull(yield* read(number))
       yield* refused
       // What was announced before is forgotten.

@@ -314,7 +314,7 @@ export const sessions: Topic = (it) => {
       yield* turnOn(workspace.id)
       const conversing = { ...stored, removed: false, hasConversations: true }
       assert.deepStrictEqual(yield* readStored(number.id), conversing)
-      yield* Store.use(({ chats }) => chats.deleteConversations(workspace.id))
+      yield* Store.use(({ chats }) => chats.deleteConversations(workspace.id, noon))
       yield* numbers.remove(workspace.id, number.id, noon)
       assert.deepStrictEqual(yield* readStored(number.id), { ...stored, removed: true })
       yield* store.write(number.id, "changed", [key("a", "1", "one")], noon, null)

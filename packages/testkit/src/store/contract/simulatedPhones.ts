@@ -247,7 +247,7 @@ export const simulatedPhones: Topic = (it) => {
       const first = at(ids(stored), 0)
       assert.isTrue(yield* chats.deleteReceived(toScope(workspace.id, "live"), first, noon))
       assert.isNull(yield* phones.written(first))
-      yield* chats.deleteConversations(workspace.id)
+      yield* chats.deleteConversations(workspace.id, noon)
       assert.isNull(yield* phones.written(at(ids(stored), 1)))
     }),
   )

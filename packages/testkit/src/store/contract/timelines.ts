@@ -46,7 +46,13 @@ const readTimeline = (message: Message, overrides: Partial<TimelineQuery> = {}) 
 const getTimeline = (message: Message, overrides: Partial<TimelineQuery> = {}) =>
   Effect.map(readTimeline(message, overrides), present)
 
-const quiet = { deliveredAt: null, readAt: null, attempts: [], deliveries: [] }
+const quiet = {
+  deliveredAt: null,
+  readAt: null,
+  newChatsUntil: null,
+  attempts: [],
+  deliveries: [],
+}
 
 const tick = (message: Message, status: "delivered" | "read", now: number) =>
   Store.use(({ messages: store }) => store.tick(message.from.id, message.transportId, status, now))

@@ -216,7 +216,7 @@ export const ofChats: Methods<"chats"> = {
   // What is off receives nothing.
   deleteConversations: {
     weight: 1,
-    input: (c) => [c.once(4) ? c.workspaceId() : (unknownId as WorkspaceId)],
+    input: (c) => [c.once(4) ? c.workspaceId() : (unknownId as WorkspaceId), c.now],
   },
   quote: {
     weight: 4,

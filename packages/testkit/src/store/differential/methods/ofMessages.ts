@@ -516,6 +516,8 @@ export const ofQueue: Methods<"queue"> = {
   reportEndedPauses: {
     input: (c) => [c.now, Array.from({ length: 1 + c.below(3) }, () => c.eventId())],
   },
+  openNewChats: { input: (c) => [c.now, 1 + c.below(3)] },
+  mayAwaitNewChats: { input: (c) => [c.id("number"), c.id("message"), c.now] },
   nextDue: {
     weight: 3,
     input: (c) => {

@@ -180,7 +180,7 @@ export const ofNumbers: Methods<"numbers"> = {
   restrict: {
     weight: 3,
     kind: "number",
-    input: (c) => [c.number().id, someRestrictions(c), c.now, c.eventId()],
+    input: (c) => [c.number().id, someRestrictions(c), c.now, c.eventId(), c.below(300_000)],
   },
   restrictions: { weight: 1, kind: "number", input: (c) => [...ofNumber(c)] },
   remove: { weight: 1, input: (c) => [...ofNumber(c), c.now] },
