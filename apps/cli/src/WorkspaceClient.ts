@@ -11,7 +11,7 @@ export interface WorkspaceClient extends Pick<
 > {
   readonly chats: MessagingClient["chats"]
   readonly receivedMessages: Pick<MessagingClient["receivedMessages"], "delete" | "list">
-  readonly numbers: Pick<MessagingClient["numbers"], "connect" | "get">
+  readonly numbers: Pick<MessagingClient["numbers"], "connect" | "get" | "restrictions">
   readonly webhooks: Pick<
     MessagingClient["webhooks"],
     "create" | "delete" | "rotateSecret" | "test"
@@ -84,6 +84,7 @@ export const workspaceClient = (
     numbers: {
       connect: (body, options) => numbers.link(at, body, { ...options, ...mode }),
       get: (id, options) => numbers.get(at, id, options),
+      restrictions: (id, options) => numbers.restrictions(at, id, { ...options, ...mode }),
     },
     media: {
       upload: (file, options) => media.upload(at, file, { ...options, ...mode }),

@@ -50,6 +50,7 @@ const withoutCommand: Readonly<Record<string, string>> = {
   revokeMessage: "As above.",
   react: "As above.",
   setAway: "As above.",
+  restrictNumber: "As above.",
   skipMessages: "As above.",
 }
 

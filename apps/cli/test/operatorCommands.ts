@@ -122,6 +122,13 @@ export const operatorCommands: Entries = {
   },
   "numbers get": async ({ json, number }) =>
     assert.strictEqual((await json("numbers get", [number]))[0]?.["status"], "connected"),
+  "numbers restrictions": async ({ json, number, operator, workspace }) => {
+    await operator.conversations.set(workspace, {})
+    for (const inside of [[], ["--workspace", workspace]]) {
+      const [shown] = await json("numbers restrictions", [number, ...inside])
+      assert.deepInclude(shown, { number_id: number, state: "unknown", until: null })
+    }
+  },
   "numbers connect": async ({ client, json, messaging, operator, workspace }) => {
     // Scans the code as soon as it appears.
     const scan = async (wait: number) => {

@@ -89,6 +89,8 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
       list: at.get("/api/v2/numbers"),
       /** A number, with `connect` while it is `connecting`, or `number_not_found`. */
       get: at.get("/api/v2/numbers/{id}"),
+      /** What WhatsApp lets it do with new chats, while conversations are on; else `not_found`. */
+      restrictions: at.get("/api/v2/numbers/{id}/restrictions"),
     },
 
     media: {

@@ -89,6 +89,7 @@ export type {
   ReminderPreview,
   ReminderRecipient,
   ReminderRun,
+  Restrictions,
   RevokedKey,
   Scan,
   ScheduleInput,

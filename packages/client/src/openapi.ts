@@ -407,6 +407,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v2/numbers/{id}/restrictions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read what WhatsApp lets a number do with new chats */
+        readonly get: operations["getNumberRestrictions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/session": {
         readonly parameters: {
             readonly query?: never;
@@ -2040,6 +2057,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/simulator/numbers/{number_id}/restrictions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Let WhatsApp close new chats to a number, or cap them */
+        readonly put: operations["restrictNumber"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/restrictions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read what WhatsApp lets a number do with new chats */
+        readonly get: operations["getWorkspaceNumberRestrictions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2165,6 +2216,8 @@ export interface components {
         readonly RemoteId: RemoteId;
         /** @description Exactly one of the keys. */
         readonly ReplyTo: ReplyTo;
+        readonly Restrict: Restrict;
+        readonly Restrictions: Restrictions;
         readonly ResumeCampaign: ResumeCampaign;
         readonly RevokedKey: RevokedKey;
         readonly RevokedPortalSession: RevokedPortalSession;
@@ -3082,6 +3135,28 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ReadChat"];
+                };
+            };
+        };
+    };
+    readonly getNumberRestrictions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The restrictions. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Restrictions"];
                 };
             };
         };
@@ -6301,6 +6376,55 @@ export interface operations {
             };
         };
     };
+    readonly restrictNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Restrict"];
+            };
+        };
+        readonly responses: {
+            /** @description The restrictions. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Restrictions"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceNumberRestrictions: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceNumberRestrictionsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The restrictions. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Restrictions"];
+                };
+            };
+        };
+    };
 }
 export interface AddRows {
     readonly rows: readonly components["schemas"]["RowInput"][];
@@ -8285,6 +8409,61 @@ export interface ReplyTo {
     /** @description Id of a message that was sent. */
     readonly message_id?: number;
 }
+export interface Restrict {
+    /**
+     * @description Until then people who never wrote to the number cannot be written to. Null, or left out: they can.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly new_chats_closed_until?: string | null;
+    /** @description The cap of new chats. Null, or left out: none. */
+    readonly limit?: number | null;
+    /**
+     * @description New chats of the period.
+     * @default 0
+     */
+    readonly used?: number;
+    /**
+     * @description When `used` starts again.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly resets_at?: string | null;
+}
+export interface Restrictions {
+    readonly number_id: number;
+    /**
+     * @description `new_chats_closed`: people who never wrote to the number cannot be written to. `unknown`: not asked yet, not connected, or refused; always for Telegram.
+     * @enum {string}
+     */
+    readonly state: "none" | "new_chats_closed" | "unknown";
+    /**
+     * Format: date-time
+     * @description End of `new_chats_closed`; null when unknown.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly until: string | null;
+    /** @description WhatsApp's name of the reason; null for none. */
+    readonly reason: string | null;
+    /** @description How many new chats the number may open; null when unknown. */
+    readonly new_chats: {
+        /** @description Null without a cap. */
+        readonly limit: number | null;
+        readonly used: number;
+        /**
+         * Format: date-time
+         * @description When `used` starts again; null when unknown.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly resets_at: string | null;
+        /** @enum {string} */
+        readonly warning: "none" | "first" | "second" | "capped";
+    } | null;
+    /**
+     * Format: date-time
+     * @description When WhatsApp was last asked or told of it; null for never.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly checked_at: string | null;
+}
 export interface ResumeCampaign {
     /** @description After a restore: the first row that had not left. */
     readonly from_row?: number | null;
@@ -9352,6 +9531,10 @@ export interface ListWorkspaceChatMessagesQuery {
     readonly mode?: "live" | "test";
 }
 export interface MarkWorkspaceChatReadQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceNumberRestrictionsQuery {
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

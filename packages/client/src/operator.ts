@@ -34,6 +34,8 @@ const makeSimulator = (at: Endpoints) => ({
   revoke: at.order("/admin/v1/simulator/received-messages/{id}/revoke"),
   /** A person reacts to a sent message; null takes the reaction back. */
   react: at.post("/admin/v1/simulator/messages/{message_id}/react"),
+  /** WhatsApp closes new chats to the number, or caps them; a field that is left out means neither. */
+  restrict: at.put("/admin/v1/simulator/numbers/{number_id}/restrictions"),
   /** The number's connection is lost, or back: then what was written meanwhile comes, in order. */
   setAway: at.put("/admin/v1/simulator/numbers/{number_id}/away"),
   /** The platform skips messages of the number. */
@@ -123,6 +125,8 @@ const toNumbers = (at: Endpoints) => ({
   connections: at.get("/admin/v1/workspaces/{id}/connections"),
   /** State of its connection, its number of waiting messages, and when the next may leave. */
   connection: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/connection"),
+  /** What WhatsApp lets it do with new chats, while conversations are on. */
+  restrictions: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/restrictions"),
   /** Pauses sending until that time or until `resume`; messages wait and may expire. */
   pause: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/pause"),
   /** Ends a pause, even one that the service began because the remote server refused too much. */

@@ -302,6 +302,16 @@ const entries: {
     await operator.conversations.set(workspace, {})
     assert.deepStrictEqual(await operator.simulator.readMarks(number), [])
   },
+  getNumberRestrictions: async ({ client, number, received }) => {
+    await received()
+    const known = await client.numbers.restrictions(number)
+    assert.deepInclude(known, { number_id: number, state: "unknown" })
+  },
+  getWorkspaceNumberRestrictions: async ({ number, operator, received, workspace }) => {
+    await received()
+    const known = await operator.numbers.restrictions(workspace, number)
+    assert.deepInclude(known, { number_id: number, state: "unknown" })
+  },
   markWorkspaceChatRead: async ({ operator, received, workspace }) => {
     const { message } = await received()
     const body = { up_to: message.id }
@@ -353,6 +363,11 @@ const entries: {
       (await operator.simulator.react(created.message, reaction)).id,
       created.message,
     )
+  },
+  restrictNumber: async ({ number, operator, received }) => {
+    await received()
+    const known = await operator.simulator.restrict(number, { limit: 100, used: 42 })
+    assert.deepInclude(known, { number_id: number, state: "none" })
   },
   setAway: async ({ number, operator }) =>
     assert.deepStrictEqual(await operator.simulator.setAway(number, { away: false }), {

@@ -32,6 +32,7 @@ import type {
   Message,
   MessageId,
   NumberId,
+  NumberRestrictions,
   PhoneBehaviour,
   ReceivedMessage,
   ReceivedMessageId,
@@ -251,6 +252,11 @@ export class Emulator extends Context.Service<
     setAway(id: NumberId | undefined, body: unknown): Effect.Effect<boolean, Failure>
     /** The platform skips messages of that number. Fails with `conversations_not_enabled`. */
     skip(id: NumberId | undefined): Effect.Effect<void, Failure>
+    /**
+     * WhatsApp closes new chats to that number, or caps them. Fails with `conversations_not_enabled` and
+     * `invalid_datetime`.
+     */
+    restrict(id: NumberId | undefined, body: unknown): Effect.Effect<NumberRestrictions, Failure>
     /** How far the phone knows each chat as read, the latest mark first. */
     readMarks(id: NumberId | undefined): Effect.Effect<ReadonlyArray<SettledReadMark>, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
@@ -299,12 +305,12 @@ export class Emulator extends Context.Service<
         }),
         write: (id, body) =>
           Effect.flatMap(requireNumber(id), (number) => people.write(number, body)),
-        edit: people.edit,
-        revoke: people.revoke,
-        react: people.react,
+        ...people.changes,
         setAway: (id, body) =>
           Effect.flatMap(requireNumber(id), (number) => people.setAway(number, body)),
         skip: (id) => Effect.flatMap(requireNumber(id), people.skip),
+        restrict: (id, body) =>
+          Effect.flatMap(requireNumber(id), (number) => people.restrict(number, body)),
         readMarks: Effect.fn("Emulator.readMarks")(function* readMarks(id) {
           const number = yield* requireNumber(id)
           return yield* chats.settledReadMarks(number.id)

@@ -41,6 +41,7 @@ import type {
 } from "@messaging-service/core"
 import { Clock, Effect, Result, Schema } from "effect"
 import * as Base64 from "effect/encoding/Base64"
+import { makeRestrict } from "./NewChats.ts"
 import { simulatedFile } from "./SimulatedTransport.ts"
 
 export const PhoneInput = parsed("invalid_phone", parsePhone, phoneDescribed)
@@ -424,7 +425,8 @@ export const makePeople = Effect.gen(function* makePeople() {
   const platform = yield* makePlatform
   return {
     write: yield* makeWrite(platform),
-    ...(yield* makeChanges(platform)),
+    changes: yield* makeChanges(platform),
+    restrict: yield* makeRestrict,
     setAway: Effect.fn("Emulator.setAway")(function* setAway(number: SendingNumber, body: unknown) {
       const { away } = yield* Effect.fromResult(decodeAway(body))
       yield* platform.setAway(number, away)

@@ -51,6 +51,7 @@ import type {
 import { Clock, Context, Effect, Layer, Result, Semaphore, Stream } from "effect"
 import * as Base64 from "effect/encoding/Base64"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
+import { makeTooNew, NewChats } from "./NewChats.ts"
 
 /** The bytes of a file that a simulated person sent; none when it cannot be decoded. */
 export const simulatedFile = (data: string): Uint8Array =>
@@ -127,10 +128,13 @@ const handOver = (
   phones: SimulatedPhones,
   message: OutgoingMessage,
   behaviour: PhoneBehaviour,
+  isTooNew: Effect.Success<typeof makeTooNew>,
 ): Effect.Effect<SendOutcome, StoreUnavailable> =>
   Effect.gen(function* () {
-    const problem = yield* unreachable(phones, message.to, behaviour)
+    const { numberId, to } = message
+    const problem = yield* unreachable(phones, to, behaviour)
     if (problem !== undefined) return problem
+    if (yield* isTooNew(numberId, to, shownRecipient(to))) return tooNew
     if (behaviour.send === "fail") {
       // Refuses every recipient, like a restricted account.
       return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage, true)
@@ -142,13 +146,14 @@ const handOver = (
   })
 
 export const layerTransport: Layer.Layer<
-  WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends,
+  WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends | NewChats,
   never,
   Store
 > = Layer.effectContext(
   Effect.gen(function* makeTransport() {
     const { numbers, phones } = yield* Store
     const clockWaits = makeClockWaits()
+    const isTooNew = yield* makeTooNew
 
     const whenConnected = <A, E>(numberId: NumberId, then: Effect.Effect<A, E>) =>
       Effect.flatMap(numbers.find(numberId), (number): Effect.Effect<A | typeof notConnected, E> =>
@@ -179,7 +184,7 @@ export const layerTransport: Layer.Layer<
       const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
       if (late !== null) return late
       return yield* whenAnswering(message.numberId, (behaviour) =>
-        handOver(phones, message, behaviour),
+        handOver(phones, message, behaviour, isTooNew),
       )
     })
 
@@ -214,7 +219,7 @@ export const layerTransport: Layer.Layer<
       Context.add(ParkedSends, { parked: clockWaits.parked }),
     )
   }),
-)
+).pipe(Layer.provideMerge(NewChats.layer))
 
 const accepted: SendOutcome = { _tag: "Accepted" }
 const unknown: SendOutcome = { _tag: "Unknown" }
@@ -226,6 +231,13 @@ const refused = (code: MessageErrorCode, message: string, againstNumber = false)
   error: { code, message },
   againstNumber,
 })
+
+/** As WhatsApp says it. */
+const tooNew = refused(
+  "send_failed",
+  "WhatsApp refused the message (463): the account may not write to people who have not written to it.",
+  true,
+)
 
 /** Group names match exactly, and two groups may have the same one. */
 const groupProblem = (name: string, groups: ReadonlyArray<string>): SendOutcome | undefined => {

@@ -85,6 +85,7 @@ import {
 } from "./v1/routes.ts"
 import { sendRoutes as sendRoutesV1 } from "./v1/send.ts"
 import { chatRoutes as chatRoutesV2 } from "./v2/chats.ts"
+import { restrictionRoutes } from "./v2/restrictions.ts"
 import { meRoute as meRouteV2 } from "./v2/me.ts"
 import { mediaRoutes as mediaRoutesV2 } from "./v2/media.ts"
 import { messageRoutes as messageRoutesV2 } from "./v2/messages.ts"
@@ -107,6 +108,7 @@ const routesV2 = [
   ...numberCheckRoutesV2,
   ...webhookRoutesV2,
   ...chatRoutesV2,
+  ...restrictionRoutes,
 ]
 
 /** Contract: Version 1. */
@@ -236,6 +238,7 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
     ...conversationRoutes,
     ...workspaceOperations(chatRoutesV2),
     ...controls.filter((route) => route.ofConversations === true),
+    ...workspaceOperations(restrictionRoutes),
   ]
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",

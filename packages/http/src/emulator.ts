@@ -9,11 +9,13 @@ import {
   publicMedia,
   statusAt,
   storedFileId,
+  restrictionsJson,
 } from "@messaging-service/core"
 import type { MediaLink, Message } from "@messaging-service/core"
 import {
   AdvanceBody,
   AwayBody,
+  RestrictBody,
   BehaviourBody,
   callSignatures,
   EditBody,
@@ -47,6 +49,7 @@ import type { JsonValue } from "./StrictJson.ts"
 import { ReceivedMessageJson, receivedShown } from "./v2/chats.ts"
 import { MessageJson, shownMessage } from "./v2/messages.ts"
 import { NumberJson, shownNumber } from "./v2/numbers.ts"
+import { RestrictionsJson } from "./v2/restrictions.ts"
 
 const route = operatorRoute("Emulator")
 
@@ -489,6 +492,27 @@ const emulatorRoutes = [
       const emulator = yield* Emulator
       yield* emulator.skip(id("number_id"))
       return {}
+    }),
+  }),
+  route(`PUT ${simulatorPath}/numbers/{number_id}/restrictions`, {
+    ofConversations: true,
+    id: "restrictNumber",
+    right: "operator",
+    summary: "Let WhatsApp close new chats to a number, or cap them",
+    about:
+      "Messages to people who never wrote to the number and never got one are then refused with 463. Restrictions follow.",
+    request: json<JsonValue>()(RestrictBody, {
+      new_chats_closed_until: "2030-01-31T19:00:00Z",
+      limit: 100,
+      used: 42,
+    }),
+    success: "The restrictions.",
+    answer: jsonBody(RestrictionsJson, examples.restrictions),
+    refused: [missingNumber, "conversations_not_enabled", "invalid_datetime"],
+    handler: Effect.fnUntraced(function* restrictNumber({ id, request }) {
+      const emulator = yield* Emulator
+      const { numberId, ...known } = yield* emulator.restrict(id("number_id"), request)
+      return restrictionsJson(numberId, known)
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {

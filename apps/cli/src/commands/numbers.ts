@@ -19,7 +19,7 @@ import { qrCodeText } from "../qrCode.ts"
 import { readInput } from "../Machine.ts"
 import { targetText } from "../WorkspaceClient.ts"
 import { follow } from "./polling.ts"
-import { toFields, operatorDetail } from "./rows.ts"
+import { callerDetail, toFields, operatorDetail } from "./rows.ts"
 
 const columns = ["id", "phone", "label", "platform", "status"] as const
 
@@ -196,6 +196,12 @@ export const numberCommands = [
     "number",
     "numbers.connection",
     "Shows the state of a number's connection, and why its messages wait.",
+  ),
+  callerDetail(
+    "numbers restrictions",
+    "number",
+    "numbers.restrictions",
+    "Shows what WhatsApp lets a number do with new chats.",
   ),
   command({
     name: "numbers pause",

@@ -223,7 +223,8 @@ const judgeStatus = (
     return status === 400 ? [] : [finding(`${kind}: version 1, wrong method, not 400`, shot.method)]
   }
   // Unknown while no workspace has conversations.
-  const isOfConversations = /^\/api\/v2\/(?:received-messages|chats)\b/.test(shot.target)
+  const isOfConversations =
+    /^\/api\/v2\/(?:received-messages|chats|numbers\/[^/?]+\/restrictions)\b/.test(shot.target)
   if (status === 404 && isOfConversations) return []
   if (status !== 405) return [finding(`${kind}: a wrong method is not 405`, shot.method)]
   const allowed = methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))

@@ -371,6 +371,7 @@ export const operations = {
   deleteReminder: needs("reminders"),
   listNumbers: needs("numbers"),
   getNumber: needs("numbers"),
+  getNumberRestrictions: needs("numbers"),
   connectNumber: needs("numbers"),
   createWebhook: ofWebhooks,
   listWebhooks: ofWebhooks,

@@ -47,6 +47,8 @@ import type { NumberStore } from "../store/NumberStore.ts"
 import { StartingPacing } from "../model/Pacing.ts"
 import { isVisibleTo, loginMethods, connectionReasons } from "../model/SendingNumber.ts"
 import type { LoginMethod, SendingNumber, PublicNumber } from "../model/SendingNumber.ts"
+import { currentRestrictions } from "../model/Restrictions.ts"
+import type { NumberRestrictions } from "../model/Restrictions.ts"
 import { connectionCallback } from "../model/MessageChange.ts"
 import type { ConnectionEvent } from "../model/MessageChange.ts"
 import { Store } from "../store/Store.ts"
@@ -332,6 +334,14 @@ export class Connections extends Context.Service<
     /** GET /numbers: every number the key may use, oldest first. */
     list(caller: Caller): Effect.Effect<ReadonlyArray<SendingNumber>, Failure<AuthorizationCode>>
     /**
+     * GET /numbers/{id}/restrictions: what WhatsApp lets it do with new chats, as last heard. Fails with
+     * `number_not_found`.
+     */
+    restrictions(
+      caller: Caller,
+      id: NumberId | undefined,
+    ): Effect.Effect<NumberRestrictions, Failure<AuthorizationCode | "number_not_found">>
+    /**
      * GET /numbers/{id}: `connect` is set while it is connecting, with a fresh QR link. Fails with
      * `number_not_found`.
      */
@@ -402,6 +412,13 @@ export class Connections extends Context.Service<
           // A live number has a real phone, which a test key must not link.
           const connect = number.mode === caller.mode ? yield* readConnect(number) : null
           return { ...number, connect }
+        }),
+        restrictions: Effect.fn("Connections.restrictions")(function* restrictions(input, id) {
+          const caller = yield* authorize(input, "getNumberRestrictions")
+          const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
+          if (number === null || !isVisible(caller, number)) return yield* notFound
+          const stored = yield* numbers.restrictions(caller.workspace.id, number.id)
+          return { numberId: number.id, ...currentRestrictions(number, stored) }
         }),
         connect: Effect.fn("Connections.connect")(function* connect(
           input,

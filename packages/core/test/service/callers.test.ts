@@ -87,6 +87,9 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   deleteReminder: (caller) => [Reminders.use((all) => all.remove(caller, 1 as ReminderId))],
   listNumbers: (caller) => [Connections.use((all) => all.list(caller))],
   getNumber: (caller) => [Connections.use((all) => all.get(caller, 1 as NumberId))],
+  getNumberRestrictions: (caller) => [
+    Connections.use((all) => all.restrictions(caller, 1 as NumberId)),
+  ],
   connectNumber: (caller) => [Connections.use((all) => all.connect(caller, { numberId: 0 }, null))],
   createWebhook: (caller) => [Webhooks.use((all) => all.create(caller, wrong, null))],
   listWebhooks: (caller) => [Webhooks.use((all) => all.list(caller))],

@@ -214,4 +214,7 @@ export const shapes: Shapes = {
   "SetAway": {"away":"boolean"},
   "POST /admin/v1/simulator/numbers/{number_id}/gap": "Skipped",
   "Skipped": "any",
+  "PUT /admin/v1/simulator/numbers/{number_id}/restrictions": "Restrictions",
+  "Restrictions": {"number_id":"number","state":"string","until":["string","null"],"reason":["string","null"],"new_chats":[{"limit":["number","null"],"used":"number","resets_at":["string","null"],"warning":"string"},"null"],"checked_at":["string","null"]},
+  "GET /admin/v1/workspaces/{id}/numbers/{number_id}/restrictions": "Restrictions",
 }

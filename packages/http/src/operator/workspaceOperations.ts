@@ -201,6 +201,13 @@ const operations: ReadonlyArray<WorkspaceOperation> = [
     "markWorkspaceChatRead",
     `POST ${chatPath}/{chat_id}/read`,
   ),
+  operation(
+    "getNumberRestrictions",
+    "read",
+    "Workspace numbers",
+    "getWorkspaceNumberRestrictions",
+    `GET ${workspacePath}/numbers/{number_id}/restrictions`,
+  ),
 ]
 
 const roleRequired = refuse("role_required")

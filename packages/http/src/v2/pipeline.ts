@@ -132,13 +132,14 @@ export const toIdempotency = (
  */
 const makeFind = Effect.fnUntraced(function* makeFind(routes: ReadonlyArray<RouteV2>) {
   const { areAnywhere } = yield* Chats
-  const ofConversations = routes.filter((route) => route.ofConversations === true)
-  const firstSegment = (path: string) => path.split("/", 4).at(-1)
-  const firstSegments = new Set(ofConversations.map(({ path }) => firstSegment(path)))
   const findAlways = routeFinder(routes.filter((route) => route.ofConversations !== true))
-  const findOfConversations = routeFinder(ofConversations)
+  const findOfConversations = routeFinder(routes.filter((route) => route.ofConversations === true))
+  const isOfConversations = (incoming: IncomingRequest) => {
+    const found = findOfConversations({ ...incoming, answerHeaders: {} })
+    return Result.isSuccess(found) || found.failure.code !== "not_found"
+  }
   return Effect.fnUntraced(function* find(incoming: IncomingRequest) {
-    return firstSegments.has(firstSegment(incoming.path)) && (yield* areAnywhere)
+    return isOfConversations(incoming) && (yield* areAnywhere)
       ? findOfConversations(incoming)
       : findAlways(incoming)
   })

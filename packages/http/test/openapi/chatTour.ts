@@ -47,6 +47,13 @@ export const chatTour = Effect.fnUntraced(function* chatTour(
   for (const isAway of [true, false]) {
     yield* request(operator("PUT", `${simulator}/numbers/${number}/away`, { away: isAway }), 200)
   }
+  for (const [json, status] of [
+    [{ new_chats_closed_until: "2100-01-01T00:00:00Z", limit: 10, used: 10 }, 200],
+    [{ used: -1 }, 400],
+    [{}, 200],
+  ] as const) {
+    yield* request(operator("PUT", `${simulator}/numbers/${number}/restrictions`, json), status)
+  }
   yield* write({ from, kind: "poll", content: { question: "When?", options: ["Now"] } })
   yield* write({ from, kind: "location", content: { latitude: 1.5, longitude: 2 } })
   yield* write({ from, kind: "contact", content: { contacts: [{ name: "Bob", phones: [] }] } })
@@ -60,6 +67,7 @@ export const chatTour = Effect.fnUntraced(function* chatTour(
     yield* request(ask("GET", `${path}/received-messages?number=${number}&after=1`), 200)
     yield* request(ask("GET", `${path}/received-messages?after=1`), 400)
     yield* request(ask("GET", `${path}/received-messages/${id}`), 200)
+    yield* request(ask("GET", `${path}/numbers/${number}/restrictions`), 200)
     yield* request(ask("GET", `${path}/chats?unread=true`), 200)
     yield* request(ask("GET", `${path}/chats/${chat.id}`), 200)
     yield* request(ask("POST", `${path}/chats/${chat.id}/read`, { up_to: id }), 202)

@@ -516,6 +516,10 @@ const path: Rows = {
     once({ field: "number_ids", json: { number_ids: [nothing] } }, "createKey"),
     campaignField("from", { from: nothing }),
     once(
+      Effect.map(aListener(), ({ token, workspace }) => ({ token, workspace })),
+      "getNumberRestrictions",
+    ),
+    once(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
         const { id } = yield* create(workspace, "campaigns", { ...hello, from: number.id })
@@ -575,6 +579,7 @@ const fields: Rows = {
     ),
     once({ field: "sent_at", exists: true, json: { sent_at: "tomorrow" } }, "writeMessage"),
     once({ field: "until", exists: true, json: { until: "tomorrow" } }, "pauseNumber"),
+    once({ field: "resets_at", exists: true, json: { resets_at: "tomorrow" } }, "restrictNumber"),
     once({ field: "since", exists: true, json: { since: "tomorrow" } }, "recoverEvents"),
     once({ field: "filter.since", json: { filter: { since: "tomorrow" } } }),
   ],
@@ -840,6 +845,7 @@ const state: Rows = {
       () => Effect.map(aSender(), ({ number, workspace }) => ({ workspace, ids: [number.id] })),
       "writeMessage",
       "skipMessages",
+      "restrictNumber",
     ),
     once(
       Effect.gen(function* () {

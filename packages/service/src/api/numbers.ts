@@ -115,6 +115,11 @@ export interface NumbersApi {
    * `connect` does.
    */
   readonly link: (command?: ConnectNumber) => AsyncIterable<NumberView>
+  /**
+   * What WhatsApp lets the number do with people who never wrote to it, as last heard; `unknown` while
+   * conversations are off. Fails with `number_not_found`.
+   */
+  readonly restrictions: (id: number) => Promise<Restrictions>
   /** PNG of the number's current QR code; null when it shows none. Fails with `number_not_found`. */
   readonly qrCode: (id: number) => Promise<Uint8Array | null>
 }

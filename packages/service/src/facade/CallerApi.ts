@@ -61,6 +61,7 @@ import {
   toPublicNumber,
   numberViewShown,
   receivedShown,
+  restrictionsShown,
   reminderShown,
   resultShown,
   toPublicWebhook,
@@ -226,7 +227,7 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
 
   const get = (id: number) => run(Effect.flatMap(caller, (who) => view(who, id)))
 
-  const { create, op } = callerRows({ caller, run })
+  const { create, on, op } = callerRows({ caller, run })
   const connectNumber = create(Connections, "connect", "/api/v2/numbers", toPublicNumber)
   const connect: NumbersApi["connect"] = (command = {}, options) => connectNumber(command, options)
 
@@ -234,6 +235,7 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
     get,
     connect,
     list: op(Connections, "list", each(toPublicNumber)),
+    restrictions: on(Connections, "restrictions", restrictionsShown),
     async *link(command) {
       const { id } = await connect(command)
       let who = await run(caller)

@@ -271,6 +271,18 @@ export interface QuotaUse {
   readonly number?: HasId | undefined
 }
 
+/** What WhatsApp lets a number do with new chats; what is left out is not restricted. */
+export interface TestRestrictions {
+  /** Until then people who never wrote to the number cannot be written to. */
+  readonly newChatsClosedUntil?: Date | string | null | undefined
+  /** The cap of new chats. */
+  readonly limit?: number | null | undefined
+  /** New chats of the period. */
+  readonly used?: number | undefined
+  /** When `used` starts again. */
+  readonly resetsAt?: Date | string | null | undefined
+}
+
 /** The simulated phones. Without `number` a control acts on the first one. */
 export interface TestPhones {
   /** From now on every attempt to send fails with that reason. Fails with `number_not_found`. */
@@ -294,6 +306,11 @@ export interface TestPhones {
   readonly logIn: (number?: HasId) => Promise<void>
   /** The platform skips messages of the number. Fails with `number_not_found`, `conversations_not_enabled`. */
   readonly skip: (number?: HasId) => Promise<void>
+  /**
+   * WhatsApp closes new chats to the number until then, or opens them (null), and caps them. Fails with
+   * `number_not_found`, `conversations_not_enabled`, `validation_failed`, `invalid_datetime`.
+   */
+  readonly restrict: (restrictions: TestRestrictions, number?: HasId) => Promise<void>
   /**
    * Sets the only phones on WhatsApp; null for all but those that end in 0000, as initially. Fails
    * with `validation_failed`, `invalid_phone`.
