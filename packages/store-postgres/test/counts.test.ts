@@ -52,20 +52,26 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
       const client = yield* aDatabaseClient(database)
       const { readPlans, pool } = yield* anExplainingPool(database)
       const stores = yield* Layer.build(layerStores({ pool }))
-      const walAt = Effect.map(
-        client.query<{ readonly at: bigint }>(
+      const written = Effect.map(
+        client.query<{ readonly at: bigint; readonly writers: bigint }>(
           "wal",
-          "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as at",
+          `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as at,
+            pg_snapshot_xmax(pg_current_snapshot())::text::bigint as writers`,
         ),
-        ([row]) => Number(row?.at),
+        ([row]) => ({ wal: Number(row?.at), writers: Number(row?.writers) }),
       )
       const measureCost = <A, E, R>(work: Effect.Effect<A, E, R>) =>
         Effect.gen(function* () {
-          const before = yield* walAt
+          const before = yield* written
           const plans = yield* readPlans(work)
-          const wal = (yield* walAt) - before
+          const after = yield* written
           const rows = plans.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)
-          return { statements: plans.length, rows, wal }
+          return {
+            statements: plans.length,
+            rows,
+            wal: after.wal - before.wal,
+            transactions: after.writers - before.writers,
+          }
         })
       /** With what it made. */
       const costAndResult = <A, E, R>(work: Effect.Effect<A, E, R>) =>
@@ -136,6 +142,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
           assert.isAtMost(cost.statements, statements, `${operation}: statements`)
           assert.isAtMost(cost.rows, rows, `${operation}: rows`)
           assert.isAtMost(cost.wal, wal, `${operation}: WAL`)
+          assert.strictEqual(cost.transactions, 1, `${operation}: transactions that write`)
         }
       }).pipe(Effect.provide(stores))
     }),
