@@ -76,7 +76,7 @@ layer(layerWorld)("a message to a supergroup", (it) => {
     }),
   )
 
-  it.effect("is read once somebody has read it there", () =>
+  it.effect("is read once a member has read it there", () =>
     Effect.gen(function* () {
       const { crowd, digits, receiver, server } = yield* aCrowd("Crowd")
       const [first, second] = ["One", "Two"].map((text) =>
