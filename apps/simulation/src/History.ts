@@ -502,6 +502,8 @@ export interface FinalState {
     readonly messages: ReadonlyArray<FinalReceived>
     /** Index of the number of each. */
     readonly chats: ReadonlyArray<{ readonly number: number }>
+    /** Indexes of messages that were stored without the key that opened them. */
+    readonly keyless: ReadonlyArray<number>
   }
   /** Deleted files with content that remains. */
   readonly filesLeft: ReadonlyArray<string>

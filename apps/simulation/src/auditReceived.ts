@@ -3,20 +3,20 @@ import { Store } from "@messaging-service/core"
 import { Effect } from "effect"
 import { everything } from "./auditCampaigns.ts"
 import { indexAt } from "./features/receiving.ts"
-import type { Tenant } from "./features/Feature.ts"
+import type { Mailbox, Tenant } from "./features/Feature.ts"
 import type { FinalState } from "./History.ts"
 
-export const noneReceived: FinalState["received"] = { messages: [], chats: [] }
+export const noneReceived: FinalState["received"] = { messages: [], chats: [], keyless: [] }
 
 /** The id of the received message that an event reports; undefined for another event. */
 const receivedId = (body: string): number | undefined =>
   (JSON.parse(body) as { readonly data: { readonly received_message?: { readonly id: number } } })
     .data.received_message?.id
 
-export const auditReceived = Effect.fnUntraced(function* auditReceived({
-  numbers,
-  workspace,
-}: Tenant) {
+export const auditReceived = Effect.fnUntraced(function* auditReceived(
+  { numbers, workspace }: Tenant,
+  mailboxes: ReadonlyArray<Mailbox>,
+) {
   const { chats, webhooks } = yield* Store
   const scope = { workspaceId: workspace, mode: "live", restriction: null } as const
   const outbox = yield* webhooks.readEvents(0, everything)
@@ -43,6 +43,7 @@ export const auditReceived = Effect.fnUntraced(function* auditReceived({
   const found: FinalState["received"] = {
     messages: messages.flat(),
     chats: items.map(({ numberId }) => ({ number: numbers.indexOf(numberId) })),
+    keyless: mailboxes.flatMap((mailbox) => mailbox.keyless),
   }
   return found
 })

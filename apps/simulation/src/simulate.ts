@@ -239,7 +239,11 @@ const setUpReceiving = (board: Switchboard | null) =>
   Effect.gen(function* () {
     const platforms = Array.from({ length: receivingNumbers }, () => "whatsapp" as const)
     const { tenant } = yield* setUp(null, "Hearing", platforms, board)
-    const { workspace } = tenant
+    const { numbers, workspace } = tenant
+    // Without a session no key is stored.
+    for (const id of board === null ? numbers : []) {
+      yield* SessionVault.use((vault) => vault.exchange(id, null, "credentials", []))
+    }
     yield* Conversations.use((service) => service.put("owner", workspace, { groups: true }))
     const caller = Caller.trusted(yield* Workspaces.use((service) => service.get(workspace)))
     const events = receivedEventTypes
@@ -311,6 +315,7 @@ class Simulation {
   /** Null: nothing is erased. */
   readonly #retention: Retention | null
   readonly #processes: number
+  readonly #ordersWrites: boolean
   readonly #platforms: ReadonlyArray<Platform>
   #hits: Array<{ left: number; readonly hit: () => void }> = []
 
@@ -345,6 +350,7 @@ class Simulation {
     this.#platforms = ["whatsapp", "whatsapp", live.below(2) === 0 ? "telegram" : "whatsapp"]
     // A single process may have every number.
     const isShared = board !== null && (this.#processes > 1 || live.below(2) === 0)
+    this.#ordersWrites = isShared || this.#processes === 1
     const sharesReceiving = isShared && this.#mailboxes.length > 0
     const { faults: only, isCalm } = options
     this.#faults = new FaultPoints({ seed, only, isCalm, sharesReceiving }, record)
@@ -603,6 +609,7 @@ class Simulation {
       campaigns: this.#campaigns,
       receivers: this.#hearing?.numbers ?? [],
       mailboxes: this.#mailboxes,
+      ordersWrites: this.#ordersWrites,
       transactions: Context.get(this.#store, TestControls),
       restrict: (number, until) => this.#remote.restrict(number, until),
       refuseCalls: (url, until) => void this.#cluster.unwilling.set(url, until),
@@ -925,7 +932,8 @@ class Simulation {
       ...this.#auditDeliveries(tenant),
       checks: this.#auditChecks(tenant),
       campaigns: read(auditCampaigns(tenant.workspace, at)),
-      received: this.#hearing === null ? noneReceived : read(auditReceived(this.#hearing)),
+      received:
+        this.#hearing === null ? noneReceived : read(auditReceived(this.#hearing, this.#mailboxes)),
       links: this.#read(Store.use(({ numbers: store }) => store.list(tenant.workspace)))
         .filter(({ id }) => !tenant.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),

@@ -77,6 +77,8 @@ export interface Stage {
   /** Numbers that people write to, and what the platform keeps for each; empty in a seed without them. */
   readonly receivers: ReadonlyArray<NumberId>
   readonly mailboxes: ReadonlyArray<Mailbox>
+  /** Whether one process at a time writes for a number, so that its writes take effect in order. */
+  readonly ordersWrites: boolean
   /** Created reminders, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }
@@ -85,6 +87,8 @@ export interface Stage {
 export interface MailboxItem {
   readonly call: number
   readonly incoming: Incoming
+  /** A message opens while its number has opened no later one; null for what needs no key. */
+  readonly lock: number | null
 }
 
 /** What the platform keeps for a number, in the order in which it was written. */
@@ -95,6 +99,10 @@ export interface Mailbox {
   readonly copies: Set<Written>
   /** The latest time of an edit. */
   amendedAt: number
+  /** How many messages needed a key to open. */
+  locks: number
+  /** Indexes of messages that were stored, and could still be opened. */
+  readonly keyless: Array<number>
   /** Whether it is given to a process just now. */
   isOpen: boolean
 }

@@ -7,6 +7,7 @@ import type {
   Incoming,
   IncomingChange,
   IncomingMessage,
+  NumberId,
   Person,
   ChatContext,
   UnreadableMessage,
@@ -15,7 +16,7 @@ import { Chance } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { oneOf } from "../calls.ts"
 import type { Amended, CallRequest, Written } from "../History.ts"
-import type { Command, Feature, Mailbox, Stage } from "./Feature.ts"
+import type { Command, Feature, Mailbox, MailboxItem, Stage } from "./Feature.ts"
 
 const second = 1000
 const minute = 60 * second
@@ -34,6 +35,8 @@ export const drawMailboxes = (seed: string): ReadonlyArray<Mailbox> => {
     stored: [],
     copies: new Set(),
     amendedAt: 0,
+    locks: 0,
+    keyless: [],
     isOpen: false,
   }))
 }
@@ -98,6 +101,37 @@ const toChange = (written: Written, { at, index, isByAuthor, text }: Amended): I
   }
 }
 
+/** The key that opens a number's messages: how many were opened. The same message does not open twice. */
+const ratchet = { type: "session", id: "ratchet" } as const
+
+/**
+ * Whether the number can open a message, or has stored it. One that it opened and has not stored is lost. One that
+ * is stored, and would open again, was stored without its key.
+ */
+const opens = (id: NumberId, { incoming, lock }: MailboxItem, keyless: Array<number>) =>
+  SessionVault.use((vault) =>
+    Effect.gen(function* () {
+      if (lock === null || incoming._tag !== "Message") return true
+      const wasStored = yield* vault.needsNoCopy(id, incoming)
+      const keys = yield* vault.keys(id, ratchet.type, [ratchet.id])
+      const isOpened = Number(keys.get(ratchet.id) ?? 0) > lock
+      if (wasStored && !isOpened) keyless.push(indexAt(incoming.sentAt))
+      return !isOpened || (yield* vault.needsNoCopy(id, incoming))
+    }),
+  )
+
+const store = (id: NumberId, items: ReadonlyArray<MailboxItem>) =>
+  SessionVault.use((vault) =>
+    Effect.gen(function* () {
+      const opened = Math.max(0, ...items.map(({ lock }) => (lock ?? -1) + 1))
+      const known = yield* vault.keys(id, ratchet.type, [ratchet.id])
+      const isNew = opened > Number(known.get(ratchet.id) ?? 0)
+      const keys = isNew ? [{ ...ratchet, value: String(opened) }] : []
+      const all = items.map(({ incoming }) => incoming)
+      yield* vault.write(id, null, keys, all)
+    }),
+  )
+
 /** Gives what a number's mailbox has, the first ones first, until it is stored or the tries are over. */
 const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
   const { chance, mailboxes } = stage
@@ -110,12 +144,13 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
     // At times one that is stored comes again, as after a receipt that was lost.
     const again = mailbox.stored.slice(-1 - chance.below(2))
     const repeated = chance.below(4) === 0 ? again : []
-    const all = [...repeated, ...next].map(({ incoming }) => incoming)
     const stored = yield* Effect.isSuccess(
       stage.callProcess(
-        SessionVault.use((vault) => vault.write(id, null, [], all)).pipe(
-          Effect.timeout(20 * second),
-        ),
+        Effect.gen(function* () {
+          const all = [...repeated, ...next]
+          const opened = yield* Effect.filter(all, (item) => opens(id, item, mailbox.keyless))
+          yield* store(id, opened)
+        }).pipe(Effect.timeout(20 * second)),
       ),
     )
     if (stored) {
@@ -133,7 +168,10 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
 const deliver = (stage: Stage, number: number, request: CallRequest, incoming: Incoming) =>
   Effect.suspend(() => {
     const call = stage.recordRequest(request)
-    stage.mailboxes[number]?.waiting.push({ call, incoming })
+    const mailbox = stage.mailboxes[number]
+    const isLocked = stage.ordersWrites && request._tag === "Write" && incoming._tag === "Message"
+    const lock = isLocked && mailbox !== undefined ? mailbox.locks++ : null
+    mailbox?.waiting.push({ call, incoming, lock })
     return give(stage, number)
   })
 
@@ -164,6 +202,17 @@ const amend = (number: number, written: Written, change: Omit<Amended, "at" | "i
 
 /** Waits for a copy have ended. */
 const longerThanWaits = 11 * minute
+
+/** What was under way when calm began ends by itself, and another process may have the number. */
+const giveEverything = (stage: Stage) =>
+  Effect.gen(function* () {
+    for (const [number, mailbox] of stage.mailboxes.entries()) {
+      for (let round = 0; round < 60 && mailbox.waiting.length > 0; round++) {
+        yield* give(stage, number)
+        yield* Effect.sleep(second)
+      }
+    }
+  })
 
 export const receiving: Feature = {
   name: "receiving",
@@ -203,13 +252,7 @@ export const receiving: Feature = {
   },
   calm: (stage) =>
     Effect.gen(function* () {
-      for (const [number, mailbox] of stage.mailboxes.entries()) {
-        // What was under way when calm began ends by itself.
-        for (let round = 0; round < 60 && mailbox.waiting.length > 0; round++) {
-          yield* give(stage, number)
-          yield* Effect.sleep(second)
-        }
-      }
+      yield* giveEverything(stage)
       const late = stage.mailboxes.map(({ copies }) => [...copies])
       for (const { copies } of stage.mailboxes) copies.clear()
       if (late.every((copies) => copies.length === 0)) return
@@ -217,5 +260,6 @@ export const receiving: Feature = {
       for (const [number, copies] of late.entries()) {
         for (const written of copies) yield* tellCopy(stage, number, written)
       }
+      yield* giveEverything(stage)
     }),
 }

@@ -15,6 +15,39 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "received: the key is stored before its message",
+    within: 300,
+    edits: [
+      edit(
+        "core/src/service/Sessions.ts",
+        "return store.receive(...write, all).pipe(",
+        "return Effect.andThen(store.write(...write), store.receive(numberId, null, [], now, fence, all)).pipe(",
+      ),
+    ],
+  },
+  {
+    name: "received: the message is stored before its key",
+    within: 300,
+    edits: [
+      edit(
+        "core/src/service/Sessions.ts",
+        "return store.receive(...write, all).pipe(",
+        "return store.receive(numberId, null, [], now, fence, all).pipe(Effect.tap(() => store.write(...write)),",
+      ),
+    ],
+  },
+  {
+    name: "received: the receipt comes before the commit",
+    within: 100,
+    edits: [
+      edit(
+        "core/src/service/Sessions.ts",
+        "return Effect.map(timeStoring(numberId, counted), () => outcomes)",
+        "return Effect.as(Effect.forkDetach(timeStoring(numberId, counted)), outcomes)",
+      ),
+    ],
+  },
+  {
     name: "received: a write under an old term is acknowledged",
     within: 300,
     edits: [

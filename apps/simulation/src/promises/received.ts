@@ -77,7 +77,7 @@ export const received: JudgedPromise = {
   name: "received",
   check: (history) => {
     const { received: stored } = history.final
-    const violations: Array<string> = []
+    const violations = stored.keyless.map((index) => `w${index} was stored without its key`)
     const writes = getWrites(history)
     const calls = Map.groupBy(getTold(history), ({ id }) => id)
     for (const [number, own] of Map.groupBy(writes, (write) => write.number)) {
