@@ -330,8 +330,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
       edit("store-memory/src/webhooks.ts", "Math.min(lane.agendaAt ?? dueAt, dueAt)", "dueAt"),
       edit(
         "store-memory/src/webhooks.ts",
-        "  lane.pending.add({\n    id",
-        "  for (const other of lane.pending) if (other.attempts > 0) other.dueAt += 3000\n  lane.pending.add({\n    id",
+        "  addPending({\n    id",
+        "  for (const other of lane.pending) if (other.attempts > 0) other.dueAt += 3000\n  addPending({\n    id",
       ),
     ],
   },
