@@ -111,7 +111,7 @@ const findTargets = (lane: Lane, change: IncomingChange): ReadonlyArray<Received
   )
 }
 
-/** So that no copy of its repeats is asked for. */
+/** So that no copy of its repeats is asked for; it may be the copy that its own message waits for. */
 const markChange = (
   tables: Tables,
   lane: Lane,
@@ -119,6 +119,7 @@ const markChange = (
   now: number,
 ): void => {
   if (remoteId === undefined) return
+  for (const wait of findWaits(lane, { ...place, remoteId })) lane.copyWaits.delete(wait)
   const mark = { id: ++tables.lastReceivedId as ReceivedMessageId, erasedAt: now }
   for (const one of receivedMarks({ ...place, remoteId }, place.person)) {
     if (!lane.receivedMarks.has(one)) lane.receivedMarks.set(one, mark)

@@ -46,6 +46,12 @@ begin
   end if;
   perform lock_received_counter(p_number, workspace_id);
   if p_change_id is not null then
+    -- It may be the copy that its own message waits for.
+    delete from copy_waits w
+    using copy_waits_for(
+      p_number, p_mode, p_from_me, p_group_id, p_change_id, p_has_person, p_phone, p_lid, p_user_id
+    ) one
+    where w.id = one.id;
     v_marked := nextval('received_messages_id_seq');
     insert into received_marks (number_id, mark, received_message_id, erased_at)
     select p_number, one.mark, v_marked, p_now

@@ -551,6 +551,34 @@ export const missing: Topic = (it) => {
     }),
   )
 
+  it.effect("a copy that is a change of another message ends its wait, and is no message", () =>
+    Effect.gen(function* () {
+      const { end, era, number, workspace } = yield* aWaitingStage
+      const text = aText()
+      const edit = aText({ person: text.person })
+      yield* receive(number, [text], era)
+      for (const target of [text.remoteId, "never stored"]) {
+        const remoteId = `edit ${fresh()}`
+        yield* receive(number, [unreadable({ ...edit, remoteId })], era)
+        const change: Incoming = {
+          _tag: "Change",
+          mode: edit.mode,
+          fromMe: false,
+          group: null,
+          person: edit.person,
+          target: { remoteId: target, fromMe: false },
+          isVerified: false,
+          change: { type: "edit", text: "Changed" },
+          at: era,
+          changeId: remoteId,
+        }
+        yield* receive(number, [change], era)
+      }
+      assert.strictEqual((yield* endWaits(end)).ended, 0)
+      assert.lengthOf(yield* listIds(toScope(workspace.id)), 1)
+    }),
+  )
+
   it.effect("the gap of a new login wakes the deliveries of its process", () =>
     Effect.gen(function* () {
       const { numbers, sessions, webhooks } = yield* Store
