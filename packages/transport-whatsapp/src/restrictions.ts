@@ -69,9 +69,15 @@ const fetchRestrictions = Effect.fnUntraced(function* fetchRestrictions(
 const isSaid = (known: Restrictions, told: Notice): boolean =>
   JSON.stringify({ ...known, ...told }) === JSON.stringify(known)
 
+/** How long a refusal waits for the answer that explains it. */
+const refusalWaitMillis = 5_000
+
 /** What one connection knows of its number's restrictions. */
 export interface RestrictionChecks {
-  /** WhatsApp refused a message to someone new. */
+  /**
+   * WhatsApp refused a message to someone new. Returns once its answer is stored, for whoever judges the refusal by
+   * it, or after a short wait; at once where it is not asked.
+   */
   readonly refused: Effect.Effect<void>
   /** WhatsApp told of it by itself. */
   told(told: Notice): Effect.Effect<void>
@@ -86,6 +92,8 @@ export const makeRestrictionChecks = (
   store: (restrictions: Restrictions) => Effect.Effect<void>,
 ): RestrictionChecks => {
   const changed = Latch.makeUnsafe(false)
+  /** Open while nothing is to be asked or stored. */
+  const settled = Latch.makeUnsafe(true)
   let known = unknownRestrictions(null)
   let isStored = true
   let askedAt: number | null = null
@@ -96,7 +104,7 @@ export const makeRestrictionChecks = (
     isStored = true
     askedAt = null
     refusedAt = null
-    return conversing.await
+    return Effect.andThen(settled.open, conversing.await)
   })
   const askNow = Effect.gen(function* askNow() {
     const now = yield* Clock.currentTimeMillis
@@ -112,6 +120,7 @@ export const makeRestrictionChecks = (
     return store(known)
   })
   const rest = Effect.gen(function* rest() {
+    yield* settled.open
     const now = yield* Clock.currentTimeMillis
     const next = nextRestrictionsCheck({ checkedAt: askedAt, until: known.until }, refusedAt)
     yield* Effect.raceFirst(Effect.sleep(Math.max(0, next - now)), changed.await)
@@ -125,13 +134,19 @@ export const makeRestrictionChecks = (
   return {
     refused: Effect.gen(function* refused() {
       refusedAt = yield* Clock.currentTimeMillis
+      const isAsked =
+        askedAt !== null &&
+        refusedAt >= nextRestrictionsCheck({ checkedAt: askedAt, until: known.until }, refusedAt)
+      if (isAsked) yield* settled.close
       yield* changed.open
+      yield* Effect.timeoutOption(settled.await, refusalWaitMillis)
     }),
     told: Effect.fnUntraced(function* heard(one) {
       // The library reports answers too.
       if (isSaid(known, one)) return
       known = { ...known, ...one, checkedAt: yield* Clock.currentTimeMillis }
       isStored = false
+      yield* settled.close
       yield* changed.open
     }),
     run: Effect.forever(

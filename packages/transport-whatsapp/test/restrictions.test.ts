@@ -135,13 +135,14 @@ const checks = Effect.gen(function* () {
     conversing: Latch.makeUnsafe(false),
     notConversing: Latch.makeUnsafe(true),
   }
-  const answers = { isActive: false, end: 0, isRefused: false }
+  const answers = { isActive: false, end: 0, isRefused: false, hangs: false }
   const log: Array<Restrictions> = []
   let questions = 0
   const all = makeRestrictionChecks(
     {
       fetchAccountReachoutTimelock: async () => {
         questions++
+        if (answers.hangs) await new Promise(() => {})
         if (answers.isRefused) throw new Error("refused")
         const { end, isActive } = answers
         return { isActive, ...(end > 0 && { timeEnforcementEnds: new Date(end) }) }
@@ -205,6 +206,28 @@ describe("questions about restrictions", () => {
       assert.strictEqual(asked(), 3)
       yield* advance(hour)
       assert.strictEqual(asked(), 3)
+    }),
+  )
+
+  plainIt.effect("hold a refusal until their answer is stored, 5 seconds at most", () =>
+    Effect.gen(function* () {
+      const { advance, answers, log, refused, turn } = yield* checks
+      // Nothing is asked.
+      yield* refused
+      yield* turn(true)
+      yield* advance(10 * minute)
+      answers.isActive = true
+      yield* refused
+      assert.strictEqual(log.at(-1)?.state, "new_chats_closed")
+      // Asked less than a minute ago.
+      yield* refused
+      yield* advance(2 * minute)
+      answers.hangs = true
+      const waiting = yield* Effect.forkChild(refused)
+      yield* advance(4999)
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* advance(1)
+      assert.isDefined(waiting.pollUnsafe())
     }),
   )
 
