@@ -91,6 +91,61 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await thread.waitFor({ state: "detached" })
     }))
 
+  it("says in the list what was said last, by whom, and what became of it", () =>
+    onPage("/w/1/chats", async (page) => {
+      const [name, text] = [unique("Last"), unique("<b>Is it ready?</b>")]
+      const from = { phone: uniquePhone(), name }
+      await write(from, { text: "Before" })
+      const { chat, id } = await write(from, { text })
+      const row = rows(page).filter({ hasText: name })
+      await row.getByText(text).waitFor()
+      await assertCount(row.getByText("Before"), 0)
+      await dashboard.operate("POST", `/admin/v1/simulator/received-messages/${id}/revoke`)
+      await row.getByText("Its author deleted this message.").waitFor()
+      const answer = unique("It is")
+      await dashboard.operate("POST", `${workspace}/messages`, {
+        from: 1,
+        to: { chat_id: chat.id },
+        text: answer,
+      })
+      await row.getByText(`You: ${answer}`).waitFor()
+    }))
+
+  it("shows what was edited, taken back and reacted to", () =>
+    onPage("/w/1/chats", async (page) => {
+      const name = unique("Changes")
+      const from = { phone: uniquePhone(), name }
+      const edited = await write(from, { text: "At seven" })
+      const revoked = await write(from, { text: "Or not" })
+      // No simulated person reacts to what was received, so the answer is given reactions.
+      await page.route("**/chats/*/messages?*", async (route) => {
+        const answer = await route.fetch()
+        const body = (await answer.json()) as {
+          data: ReadonlyArray<{ received_message: { id: number; from: object } | null }>
+        }
+        const data = body.data.map((entry) => {
+          const received = entry.received_message
+          if (received?.id !== edited.id) return entry
+          const at = new Date().toISOString()
+          const reaction = { emoji: "👍", at, from: received.from }
+          return { ...entry, received_message: { ...received, reactions: [reaction, reaction] } }
+        })
+        await route.fulfill({ response: answer, json: { ...body, data } })
+      })
+      const thread = await openThread(page, name)
+      await thread.getByText("Or not").waitFor()
+      const path = "/admin/v1/simulator/received-messages"
+      await dashboard.operate("POST", `${path}/${edited.id}/edit`, { text: "At eight" })
+      await dashboard.operate("POST", `${path}/${revoked.id}/revoke`)
+      const entry = thread.getByRole("listitem").filter({ hasText: "At eight" }).first()
+      await entry.getByText("edited").waitFor()
+      await thread.getByText("Its author deleted this message.").waitFor()
+      await assertCount(thread.getByText("At seven"), 0)
+      await assertCount(thread.getByText("Or not"), 0)
+      await entry.getByRole("list", { name: "Reactions" }).getByText("👍 2").waitFor()
+      await page.unrouteAll({ behavior: "wait" })
+    }))
+
   it("says in plain words what has no text, and shows hostile text as text", () =>
     onPage("/w/1/chats", async (page) => {
       const name = unique("Kinds")

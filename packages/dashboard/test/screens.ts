@@ -57,7 +57,7 @@ export const screens: ReadonlyArray<Screen> = [
     name: "chat",
     path: null,
     ready: async (page) => {
-      await page.getByRole("link", { name: "<i>Grace</i>" }).click()
+      await page.getByRole("link", { name: /^<i>Grace/ }).click()
       await text("Which day?")(page)
     },
   },

@@ -10,11 +10,13 @@ import { Find, ModeFilter, pill } from "../ui/filters.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { useKeys } from "../ui/keys.ts"
 import { useList } from "../ui/list.ts"
+import { Menu } from "../ui/Menu.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { getAddress, getChatName } from "./chats.ts"
 import { chatQuery, isFiltered } from "./chatSearch.ts"
 import type { ChatSearch } from "./chatSearch.ts"
+import { usePreviews } from "./previews.ts"
 import { Thread } from "./Thread.tsx"
 import { pollMillis } from "./unreadChats.ts"
 import { chatsLabels as labels } from "./words.ts"
@@ -136,7 +138,7 @@ const Filters = ({
   change: (to: ChatSearch) => void
   workspaceId: number
 }) => (
-  <search className="flex flex-col gap-2">
+  <search className="relative flex flex-col gap-2">
     <Find
       key={search.find}
       className="w-full"
@@ -154,13 +156,18 @@ const Filters = ({
       >
         {labels.unread}
       </button>
-      <NumberFilter
-        label={labels.number}
-        chosen={search.number}
-        choose={(number) => change({ number })}
-        workspaceId={workspaceId}
-      />
-      <ModeFilter mode={search.mode} choose={(mode) => change({ mode, open: undefined })} />
+      <Menu
+        name={labels.filter}
+        count={[search.number, search.mode].filter((one) => one !== undefined).length}
+      >
+        <NumberFilter
+          label={labels.number}
+          chosen={search.number}
+          choose={(number) => change({ number })}
+          workspaceId={workspaceId}
+        />
+        <ModeFilter mode={search.mode} choose={(mode) => change({ mode, open: undefined })} />
+      </Menu>
     </div>
   </search>
 )
@@ -200,6 +207,7 @@ const Rows = ({
   workspaceId: number
 }) => {
   const numbers = useNumberNames(workspaceId)
+  const toPreview = usePreviews(workspaceId, search.mode)
   return (
     <ul aria-label={labels.list} className="card overflow-hidden">
       {chats.map((chat) => (
@@ -208,6 +216,7 @@ const Rows = ({
           chat={chat}
           isOpen={chat.id === search.open}
           number={numbers.get(chat.number_id)}
+          preview={toPreview(chat)}
           workspaceId={workspaceId}
         />
       ))}
@@ -223,11 +232,13 @@ const Row = ({
   chat,
   isOpen,
   number,
+  preview,
   workspaceId,
 }: {
   chat: Chat
   isOpen: boolean
   number: string | undefined
+  preview: string | undefined
   workspaceId: number
 }) => {
   const name = getChatName(chat)
@@ -256,10 +267,14 @@ const Row = ({
             </span>
           )}
         </span>
-        <span className="flex min-h-4 items-center gap-3 text-xs text-soft">
-          <bdi className="min-w-0 grow truncate">{about.join(" · ")}</bdi>
+        <span className="flex min-h-5 items-center gap-3 text-sm text-soft">
+          {/* A line of it: texts may be long. */}
+          <bdi className="min-w-0 grow truncate">{preview?.slice(0, 200) ?? about.join(" · ")}</bdi>
           {chat.unread > 0 && <Unread count={chat.unread} />}
         </span>
+        {preview !== undefined && about.length > 0 && (
+          <bdi className="truncate text-xs text-faint">{about.join(" · ")}</bdi>
+        )}
       </Link>
     </li>
   )

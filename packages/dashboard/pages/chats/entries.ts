@@ -16,14 +16,14 @@ export interface Entry {
   readonly message: Message | null
 }
 
-const ofReceived = (received: ReceivedMessage): Entry => ({
+export const ofReceived = (received: ReceivedMessage): Entry => ({
   key: `received-${received.id}`,
   at: received.received_at,
   received,
   message: null,
 })
 
-const ofMessage = (message: Message): Entry => ({
+export const ofMessage = (message: Message): Entry => ({
   key: `message-${message.id}`,
   at: message.sent_at ?? message.created_at,
   received: null,

@@ -7,6 +7,7 @@ export const chatsLabels = {
   title: "Chats",
   about: "What people write to your numbers.",
   list: "Chats, latest activity first",
+  filter: "Filter",
   find: "Search by phone",
   findExample: "Phone, with country code",
   number: "Number",
@@ -30,6 +31,9 @@ export const chatsLabels = {
   off: "Conversations are off",
   offAbout: "An operator turns them on in the workspace’s settings.",
 }
+
+/** Below the name of a chat in the list. */
+export const previewLabels = { by: (author: string, text: string) => `${author}: ${text}` }
 
 export const threadLabels = {
   chatWith: (name: string) => `Chat with ${name}`,
