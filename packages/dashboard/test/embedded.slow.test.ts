@@ -127,7 +127,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another serv
         await page.keyboard.press("Enter")
         await page.getByText("No messages yet").waitFor()
         await page.getByRole("link", { name: "Numbers" }).click()
-        await page.getByRole("button", { name: "Link a phone" }).click()
+        await page.getByRole("button", { name: "Link a phone" }).first().click()
         await page.getByRole("button", { name: "Show code" }).click()
         await page.getByAltText("QR code to scan with the phone").waitFor()
         assert.include(page.url(), "/inner/messaging/w/1/numbers/")

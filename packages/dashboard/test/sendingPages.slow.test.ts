@@ -174,7 +174,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
 
   it("checks phones that are pasted and those of a file, and gives the results as a file", () =>
     onPage("/w/1/number-checks", async (page) => {
-      await page.getByRole("button", { name: "Check phones" }).click()
+      await page.getByRole("button", { name: "Check phones" }).first().click()
       await page.getByLabel("Phones", { exact: true }).fill("+1 555 023-1001\n+15550231001")
       await page.getByText("1 phone.").waitFor()
       await page.getByLabel("Or upload a file").setInputFiles({
@@ -202,7 +202,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
 
   it("divides more than 1,000 phones into checks, and names the line of a wrong one before it asks", () =>
     onPage("/w/1/number-checks", async (page) => {
-      await page.getByRole("button", { name: "Check phones" }).click()
+      await page.getByRole("button", { name: "Check phones" }).first().click()
       const phones = Array.from(
         { length: 1001 },
         (_, index) => `+155502400${String(index).padStart(4, "0").slice(-4)}`,
@@ -286,7 +286,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const [name, phone] = [unique("<b>Weekly</b>"), uniquePhone()]
       const named = async () =>
         (await get("reminders")).data.filter((reminder) => reminder["name"] === name)
-      await page.getByRole("link", { name: "New reminder" }).click()
+      await page.getByRole("link", { name: "New reminder" }).first().click()
       await page.getByLabel("Name", { exact: true }).fill(name)
       await page.getByLabel("To", { exact: true }).fill(phone)
       await page.getByLabel("Text", { exact: true }).fill("Soup")

@@ -39,26 +39,26 @@ export const Actions = ({ campaign, path }: ActionProps) => {
   return (
     <>
       {error && <Failure error={error} />}
-      {state === "draft" && campaign.rows.pending > 0 && (
-        <Button variant="primary" onClick={() => setOpen("start")}>
-          {labels.start}
-        </Button>
-      )}
-      {isActive(campaign) && (
-        <Button busy={pause.isPending} onClick={() => pause.mutate(input)}>
-          {labels.pause}
-        </Button>
-      )}
-      {state === "paused" && <Resume path={path} campaign={campaign} />}
-      {!hasEnded(campaign) && <EditLink path={path} campaign={campaign} />}
+      <Button variant="danger" onClick={() => setOpen("remove")}>
+        {labels.remove}
+      </Button>
       {(isActive(campaign) || state === "paused") && (
         <Button variant="danger" onClick={() => setOpen("stop")}>
           {labels.stop}
         </Button>
       )}
-      <Button variant="danger" onClick={() => setOpen("remove")}>
-        {labels.remove}
-      </Button>
+      {!hasEnded(campaign) && <EditLink path={path} campaign={campaign} />}
+      {isActive(campaign) && (
+        <Button busy={pause.isPending} onClick={() => pause.mutate(input)}>
+          {labels.pause}
+        </Button>
+      )}
+      {state === "draft" && campaign.rows.pending > 0 && (
+        <Button variant="primary" onClick={() => setOpen("start")}>
+          {labels.start}
+        </Button>
+      )}
+      {state === "paused" && <Resume path={path} campaign={campaign} />}
       {open === "start" && <Start path={path} campaign={campaign} close={close} />}
       {open === "stop" && <Stop path={path} campaign={campaign} close={close} />}
       {open === "remove" && <Remove path={path} campaign={campaign} close={close} />}

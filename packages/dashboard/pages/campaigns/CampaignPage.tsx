@@ -39,7 +39,6 @@ export const CampaignPage = () => {
   return (
     <main className="page gap-6">
       <PageHead title={campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)}>
-        {campaign.data && <Actions path={path} campaign={campaign.data} />}
         <Link
           className="control"
           to="/w/$workspaceId/campaigns"
@@ -48,6 +47,7 @@ export const CampaignPage = () => {
         >
           {campaignNames.all}
         </Link>
+        {campaign.data && <Actions path={path} campaign={campaign.data} />}
       </PageHead>
       <Answer query={campaign}>
         {(data) => (

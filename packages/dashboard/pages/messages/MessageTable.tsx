@@ -48,7 +48,7 @@ const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => {
               {labels.from}
             </th>
           )}
-          <th scope="col" className={`${head} w-20 text-right ${isNarrow ? "md:w-28" : "md:w-36"}`}>
+          <th scope="col" className={`${head} w-20 text-right ${isNarrow ? "md:w-32" : "md:w-36"}`}>
             {labels.time}
           </th>
         </tr>
@@ -124,7 +124,7 @@ const Row = ({
         {message.from.phone === null ? "" : `+${message.from.phone}`}
       </td>
     )}
-    <td className="px-3 text-right text-xs text-soft">
+    <td className="px-3 text-right text-xs text-soft md:whitespace-nowrap">
       <Time message={message} />
     </td>
   </tr>

@@ -43,12 +43,12 @@ export const NumberPage = () => {
   return (
     <main className="page gap-8">
       <PageHead title={toName(number)} about={number.phone === null ? "" : `+${number.phone}`}>
-        {mayChange && number.platform === "telegram" && number.status !== "connected" && (
-          <LogIn workspaceId={workspaceId} numberId={number.id} />
-        )}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {labels.all}
         </Link>
+        {mayChange && number.platform === "telegram" && number.status !== "connected" && (
+          <LogIn workspaceId={workspaceId} numberId={number.id} />
+        )}
       </PageHead>
       <QueryFailure error={numbers.error} again={() => void numbers.refetch()} />
       <Answer query={connection}>

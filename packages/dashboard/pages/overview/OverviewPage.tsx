@@ -104,7 +104,7 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
           ]}
         />
       </section>
-      <div className="grid gap-4 md:grid-cols-2">
+      <div className="grid gap-4 md:grid-cols-2 md:*:last:odd:col-span-2">
         <Failures failures={failures} workspaceId={workspaceId} />
         {session.role !== "member" && (
           <Deliveries at={at} buckets={buckets} workspaceId={workspaceId} />

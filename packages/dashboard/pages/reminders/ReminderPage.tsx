@@ -37,31 +37,33 @@ export const ReminderPage = () => {
   const mayChange = session.role !== "member"
   return (
     <main className="page gap-6">
-      <PageHead title={reminder.data?.name ?? labels.unnamed(path.reminder_id)}>
-        {mayChange && reminder.data && <Actions path={path} reminder={reminder.data} />}
+      <PageHead
+        title={reminder.data?.name ?? labels.unnamed(path.reminder_id)}
+        about={reminder.data && <State reminder={reminder.data} />}
+      >
         <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
           {labels.all}
         </Link>
+        {mayChange && reminder.data && <Actions path={path} reminder={reminder.data} />}
       </PageHead>
       <PlanNote id={path.id} />
       <Answer query={reminder}>
-        {(data) => (
-          <>
-            <p className={`mb-4 text-sm ${data.active ? "text-soft" : "text-violet"}`}>
-              {data.active ? labels.isActive : labels.isPaused}
-            </p>
-            {mayChange ? (
-              <Change key={data.id} path={path} reminder={data} />
-            ) : (
-              <Facts reminder={data} />
-            )}
-          </>
-        )}
+        {(data) =>
+          mayChange ? (
+            <Change key={data.id} path={path} reminder={data} />
+          ) : (
+            <Facts reminder={data} />
+          )
+        }
       </Answer>
       <Runs path={path} />
     </main>
   )
 }
+
+const State = ({ reminder: { active } }: { reminder: Reminder }) => (
+  <span className={active ? "" : "text-violet"}>{active ? labels.isActive : labels.isPaused}</span>
+)
 
 /** For those who may only look. */
 const Facts = ({ reminder }: { reminder: Reminder }) => (
@@ -128,14 +130,14 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
       <span role="status" className="text-sm text-accent">
         {run.isSuccess && labels.ran}
       </span>
-      <Button busy={run.isPending} onClick={() => run.mutate({ path, idempotencyKey: key })}>
-        {labels.run}
+      <Button variant="danger" onClick={() => setRemoving(true)}>
+        {labels.remove}
       </Button>
       <Button busy={change.isPending} onClick={() => (reminder.active ? pause() : set(true))}>
         {reminder.active ? labels.pause : labels.resume}
       </Button>
-      <Button variant="danger" onClick={() => setRemoving(true)}>
-        {labels.remove}
+      <Button busy={run.isPending} onClick={() => run.mutate({ path, idempotencyKey: key })}>
+        {labels.run}
       </Button>
       {isRemoving && (
         <ConfirmCall

@@ -194,7 +194,9 @@ const path =
 const useOpenPageInView = () => {
   const { pathname } = useLocation()
   useEffect(() => {
-    document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest" })
+    document
+      .querySelector('nav [aria-current="page"]')
+      ?.scrollIntoView({ block: "nearest", inline: "center" })
   }, [pathname])
 }
 
@@ -271,7 +273,7 @@ const Foot = ({
 }) => (
   <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
     {workspaceId !== undefined && <Live workspaceId={Number(workspaceId)} />}
-    <Button variant="quiet" onClick={changeTheme} className="max-md:hidden">
+    <Button variant="quiet" onClick={changeTheme} className="gap-2! max-md:hidden">
       <Icon name="half" />
       {labels.theme}
     </Button>
@@ -279,7 +281,7 @@ const Foot = ({
       variant="quiet"
       busy={signOut.isPending}
       onClick={signOut.mutate}
-      className="max-md:size-10 max-md:justify-center"
+      className="gap-2! max-md:size-10 max-md:justify-center"
     >
       <Icon name="exit" />
       <span className="max-md:sr-only">{labels.signOut}</span>
