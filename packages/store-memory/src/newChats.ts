@@ -137,7 +137,7 @@ const setNewChatsAside = (
     else known.push(toPhone(row) ?? "")
   }
   for (const row of newOnes) setAside(tables, row)
-  // Whoever became known meanwhile gets what waited before the next one.
+  // People who became known meanwhile get what waited before the next one.
   releaseNewChats(tables, lane, new Set(known), now)
   return { isReady: newOnes.length < most || known.length >= turn, count: newOnes.length }
 }

@@ -75,8 +75,8 @@ const renew = Effect.fnUntraced(function* renew(
   account: Access,
   { channelId, id, messageId }: FileSource,
 ) {
-  const place = channelId === undefined ? { messageId } : { messageId, channelId }
-  const found = yield* getMessage(account, place)
+  const position = channelId === undefined ? { messageId } : { messageId, channelId }
+  const found = yield* getMessage(account, position)
   const [message] = "messages" in found ? found.messages : []
   const media = message?._ === "message" ? message.media : undefined
   const file =
@@ -85,7 +85,7 @@ const renew = Effect.fnUntraced(function* renew(
       : media?._ === "messageMediaDocument"
         ? media.document
         : undefined
-  const source = toSource(file, place)
+  const source = toSource(file, position)
   return source?.id === id ? source : yield* unavailable("gone")
 })
 

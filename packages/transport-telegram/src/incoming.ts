@@ -217,14 +217,14 @@ const leadingToFile = ({
   media,
   peerId,
 }: tl.RawMessage): Pick<IncomingMessage, "fileSource"> => {
-  const place =
+  const position =
     peerId._ === "peerChannel" ? { messageId, channelId: peerId.channelId } : { messageId }
   const isPhoto = media?._ === "messageMediaPhoto"
   const isDocument = media?._ === "messageMediaDocument"
   const fileSource = isPhoto
-    ? toFileSource(media.photo, place)
+    ? toFileSource(media.photo, position)
     : isDocument
-      ? toFileSource(media.document, place)
+      ? toFileSource(media.document, position)
       : null
   return fileSource === null ? {} : { fileSource }
 }

@@ -84,8 +84,8 @@ layer(layerWorld)("a message to a supergroup", (it) => {
       )
       yield* sendNow(first!)
       yield* server.read(digits, crowd)
-      const told = yield* Told
-      yield* until(() => told.some((event) => event._tag === "Tick"))
+      const events = yield* Told
+      yield* until(() => events.some((event) => event._tag === "Tick"))
       const tick = { _tag: "Tick", numberId: receiver.id, status: "read" } as const
       const { transportId } = first!
       assert.deepStrictEqual(yield* getRead(first!), [{ ...tick, transportId }])

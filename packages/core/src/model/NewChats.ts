@@ -1,6 +1,5 @@
 /**
- * Messages to new recipients wait while a platform lets a number open no new chats (contract: Restrictions of
- * conversations, `hold_new_chats`). They are set aside, so that others pass them, and return in their order.
+ * Messages to new recipients wait while a platform lets a number open no new chats (contract: Restrictions). They are set aside, so that others pass them, and return in their order.
  */
 import type { Ids } from "./Ids.ts"
 import type { Recipient } from "./Recipient.ts"

@@ -55,7 +55,7 @@ export const ContactsPage = () => {
   const search = (next: string | undefined) =>
     void navigate({ search: next === undefined ? {} : { find: next } })
   useKeys({ "/": () => document.getElementById("find")?.focus() })
-  const shown = {
+  const listProps = {
     caption: labels.caption,
     columns: [...columns, ...actions(mayChange ? setRemoving : null)],
   }
@@ -82,9 +82,9 @@ export const ContactsPage = () => {
         />
       </search>
       {find === undefined ? (
-        <All {...shown} id={id} mayChange={mayChange} open={setOver} />
+        <All {...listProps} id={id} mayChange={mayChange} open={setOver} />
       ) : (
-        <Found {...shown} id={id} find={find} clear={() => search(undefined)} />
+        <Found {...listProps} id={id} find={find} clear={() => search(undefined)} />
       )}
       {over === "add" && <AddContact id={id} close={close} />}
       {over === "import" && <ImportContacts id={id} close={close} />}
@@ -103,7 +103,7 @@ export const ContactsPage = () => {
   )
 }
 
-interface Shown {
+interface ListProps {
   readonly id: number
   readonly caption: string
   readonly columns: Columns<Contact>
@@ -113,10 +113,10 @@ const All = ({
   id,
   mayChange,
   open,
-  ...shown
-}: Shown & { mayChange: boolean; open: (over: Over) => void }) => (
+  ...listProps
+}: ListProps & { mayChange: boolean; open: (over: Over) => void }) => (
   <PagedTable
-    {...shown}
+    {...listProps}
     list={useList("GET /admin/v1/workspaces/{id}/contacts", { path: { id } })}
     empty={[
       "people",
@@ -136,14 +136,19 @@ const All = ({
   />
 )
 
-const Found = ({ clear, find, id, ...shown }: Shown & { find: string; clear: () => void }) => (
+const Found = ({
+  clear,
+  find,
+  id,
+  ...listProps
+}: ListProps & { find: string; clear: () => void }) => (
   <Answer query={useAllContacts(id)}>
     {({ contacts, isWhole }) => {
       const found = searchContacts(contacts, find)
       return (
         <div className="flex flex-col gap-2">
           <Table
-            {...shown}
+            {...listProps}
             rows={found}
             empty={[
               "search",

@@ -74,7 +74,7 @@ begin
       where l.number_id = v_lane.number_id
         and l.head_id = any (v_aside);
     end if;
-    -- Whoever became known meanwhile gets what waited before the next one.
+    -- People who became known meanwhile get what waited before the next one.
     perform release_new_chats(array[v_lane.number_id], v_known, p_now);
   end loop;
   return v_ready;

@@ -50,7 +50,7 @@ const closed = (until: number | null = noon + hour): Restrictions => ({
   checkedAt: noon,
 })
 
-const told = (state: "none" | "unknown"): Restrictions => ({ ...closed(null), state })
+const reported = (state: "none" | "unknown"): Restrictions => ({ ...closed(null), state })
 
 /** As drawn. */
 const extra = 2 * minute
@@ -101,7 +101,7 @@ const leaving = (number: SendingNumber, now = noon) =>
     }
   })
 
-const waitOf = ({ id, workspaceId }: Message, now = noon) =>
+const findWait = ({ id, workspaceId }: Message, now = noon) =>
   Effect.map(
     Store.use(({ messages }) =>
       messages.timeline({ id, workspaceId, now, limit: 10, mostAhead: 10 }),
@@ -127,11 +127,11 @@ const waiting: Topic = (it) => {
         const [first, second, third, fourth] = messages
         assert.deepStrictEqual(yield* leaving(number), [second?.id, fourth?.id])
         for (const one of [first, third]) {
-          const shown = present(one)
-          assert.deepStrictEqual(yield* lookUp(shown), { message: shown, inFlight: false })
-          assert.strictEqual(yield* waitOf(shown), noon + hour + extra)
+          const before = present(one)
+          assert.deepStrictEqual(yield* lookUp(before), { message: before, inFlight: false })
+          assert.strictEqual(yield* findWait(before), noon + hour + extra)
         }
-        assert.isNull(yield* waitOf(present(second)))
+        assert.isNull(yield* findWait(present(second)))
       }),
   )
 
@@ -157,7 +157,7 @@ const waiting: Topic = (it) => {
       yield* turnOn(workspace.id)
       yield* restrict(number)
       const message = yield* aMessage(number)
-      assert.isNull(yield* waitOf(message))
+      assert.isNull(yield* findWait(message))
       assert.deepStrictEqual(yield* leaving(number), [message.id])
       yield* turnOn(workspace.id, holding())
       const free = yield* aMessage(other)
@@ -201,7 +201,7 @@ const waiting: Topic = (it) => {
         const failedBefore = yield* aMessage(yield* aNumber(workspace.id))
         yield* aMessage(number, { message: { to: failedBefore.to } })
         assert.deepStrictEqual(yield* leaving(number), ids(known))
-        assert.strictEqual(yield* waitOf(unknown), noon + hour + extra)
+        assert.strictEqual(yield* findWait(unknown), noon + hour + extra)
       }),
   )
 
@@ -211,7 +211,7 @@ const waiting: Topic = (it) => {
       const test = yield* aMessage(number, { mode: "test" })
       const due = yield* Store.use(({ messages }) => messages.dueTest(noon, 100_000, 100_000))
       assert.include(ids(due), test.id)
-      assert.isNull(yield* waitOf(test))
+      assert.isNull(yield* findWait(test))
     }),
   )
 
@@ -270,7 +270,7 @@ const waiting: Topic = (it) => {
       assert.includeMembers([...ids(due)], [present(one).id, present(other).id])
       const changes = [expired(present(one), noon + minute), cancelled(present(other))]
       assert.deepStrictEqual(yield* end(...changes), ids([present(one), present(other)]))
-      assert.isNull(yield* waitOf(present(one), noon))
+      assert.isNull(yield* findWait(present(one), noon))
       yield* open(noon + 2 * hour)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * hour), [])
     }),
@@ -290,7 +290,7 @@ const ending: Topic = (it) => {
       yield* open(over - 1)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * minute - 1), [])
       yield* open(over)
-      assert.isNull(yield* waitOf(first, over))
+      assert.isNull(yield* findWait(first, over))
       assert.deepStrictEqual(yield* leaving(number, over), ids([first, second, later]))
     }),
   )
@@ -307,24 +307,24 @@ const ending: Topic = (it) => {
     }),
   )
 
-  it.effect("the wait ends as drawn for its restriction, however often that is told", () =>
+  it.effect("the wait ends as drawn for its restriction, however often that is reported", () =>
     Effect.gen(function* () {
       const { number } = yield* aClosedStage
       const message = yield* aMessage(number)
       yield* restrict(number, closed(), noon + minute, 3 * minute)
-      yield* restrict(number, told("unknown"), noon + minute, 3 * minute)
+      yield* restrict(number, reported("unknown"), noon + minute, 3 * minute)
       yield* restrict(number, closed(), noon + minute, 3 * minute)
-      assert.strictEqual(yield* waitOf(message), noon + hour + extra)
+      assert.strictEqual(yield* findWait(message), noon + hour + extra)
       yield* restrict(number, closed(noon + 2 * hour), noon + minute, 3 * minute)
-      assert.strictEqual(yield* waitOf(message), noon + 2 * hour + 3 * minute)
+      assert.strictEqual(yield* findWait(message), noon + 2 * hour + 3 * minute)
       yield* restrict(number, closed(null), noon + minute, 3 * minute)
-      assert.strictEqual(yield* waitOf(message), Infinity)
+      assert.strictEqual(yield* findWait(message), Infinity)
     }),
   )
 
   const ends = [
-    ["none is told", told("none")],
-    ["nobody knows of an end", told("unknown")],
+    ["none is reported", reported("none")],
+    ["no end is known", reported("unknown")],
   ] as const
   it.effect.each(ends)("when %s the wait goes on for as long as drawn", ([, restrictions]) =>
     Effect.gen(function* () {
@@ -336,7 +336,7 @@ const ending: Topic = (it) => {
       yield* restrict(number, restrictions, noon + minute, extra)
       yield* restrict(number, restrictions, noon + minute + 1, extra)
       const over = noon + minute + extra
-      assert.strictEqual(yield* waitOf(message), over)
+      assert.strictEqual(yield* findWait(message), over)
       yield* open(over)
       assert.deepStrictEqual(yield* leaving(number, over), [message.id])
     }),
@@ -355,7 +355,7 @@ const ending: Topic = (it) => {
       const message = yield* aMessage(number)
       assert.deepStrictEqual(yield* leaving(number), [])
       yield* turnOff(workspace.id)
-      assert.isNull(yield* waitOf(message))
+      assert.isNull(yield* findWait(message))
       assert.deepStrictEqual(yield* leaving(number), [message.id])
     }),
   )
@@ -368,7 +368,7 @@ const ending: Topic = (it) => {
       yield* turnOn(workspace.id, holding())
       const message = yield* aMessage(number)
       assert.deepStrictEqual(yield* leaving(number), [])
-      assert.strictEqual(yield* waitOf(message), noon + hour + extra)
+      assert.strictEqual(yield* findWait(message), noon + hour + extra)
     }),
   )
 
@@ -384,7 +384,7 @@ const ending: Topic = (it) => {
       // Now the phone is known that belongs to it.
       yield* receive(number, [aText({ person: someone({ lid, phone }) })])
       assert.deepStrictEqual(yield* leaving(number), [at(messages, 0).id, at(messages, 2).id])
-      assert.strictEqual(yield* waitOf(at(messages, 1)), noon + hour + extra)
+      assert.strictEqual(yield* findWait(at(messages, 1)), noon + hour + extra)
     }),
   )
 }
@@ -445,7 +445,7 @@ const refusals: Topic = (it) => {
       assert.isTrue(yield* mayWait(message))
       yield* settle([again(claimed, { unfinished: "new_chats_closed" })])
       assert.deepStrictEqual(yield* leaving(number), [])
-      assert.strictEqual(yield* waitOf(message), noon + hour + extra)
+      assert.strictEqual(yield* findWait(message), noon + hour + extra)
       assert.isFalse(yield* mayWait(message))
       const over = noon + hour + extra
       yield* open(over)
