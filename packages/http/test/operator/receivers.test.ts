@@ -1,9 +1,9 @@
 /** The emulator's receivers: deliveries to `https://<name>.receiver.test/…` stay within the process. */
 import { assert, layer } from "@effect/vitest"
-import { Egress, sleepInRealTime } from "@messaging-service/core"
+import { Egress, EgressError, sleepInRealTime } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Receivers } from "@messaging-service/emulator"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { createHmac } from "node:crypto"
 import { errorBody } from "../HttpTestClients.ts"
 import { layerService } from "../Service.ts"
@@ -367,5 +367,32 @@ layer(layerService())("the bounds of receivers", (it) => {
       const answer = yield* operate({ path: receivers(workspace) })
       assert.strictEqual(errorBody(answer).code, "workspace_not_found")
     }),
+  )
+})
+
+const blocked = () => Effect.fail(new EgressError({ reason: "blocked_address" }))
+
+/** A network that lets nothing through. */
+const nowhere = Layer.succeed(Egress, {
+  allows: () => Effect.succeed(false),
+  fetch: blocked,
+  post: blocked,
+})
+
+layer(layerService({ egress: nowhere }))("without a network", (it) => {
+  it.effect(
+    "an endpoint may have a receiver's address and no other, and nothing is looked up",
+    () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const path = webhooks(workspace)
+        const json = { url: "https://shop.receiver.test.example/" }
+        const refused = yield* operate({ method: "POST", path, json })
+        assert.strictEqual(errorBody(refused).code, "invalid_webhook_url")
+        const { id } = yield* anEndpoint(workspace)
+        expectBody(yield* operate({ method: "POST", path: `${path}/${id}/test` }), 202)
+        yield* settle
+        assert.deepInclude((yield* calls(workspace))[0], { type: "ping", signature: "valid" })
+      }),
   )
 })
