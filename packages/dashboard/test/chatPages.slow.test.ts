@@ -5,6 +5,7 @@ import {
   assertCount,
   assertEventually,
   awaitAnswers,
+  barriers,
   goTo,
   setUpDashboard,
   unique,
@@ -69,6 +70,22 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await page.getByText("No matching chats").waitFor()
       await page.getByRole("button", { name: "Clear filters" }).click()
       await rows(page).nth(1).waitFor()
+    }))
+
+  it("say on a number's page what WhatsApp lets it do with new people, and until when", () =>
+    onPage("/w/1/numbers/1", async (page) => {
+      const restrict = (json: object) =>
+        dashboard.operate("PUT", "/admin/v1/simulator/numbers/1/restrictions", json)
+      const region = page.getByRole("region", { name: "New chats" })
+      await region.getByText("WhatsApp has not said").waitFor()
+      await restrict({ new_chats_closed_until: "2100-01-31T19:00:00Z", limit: 100, used: 42 })
+      await page.reload()
+      await region.getByText("does not let this number write to new people until").waitFor()
+      await region.getByText("42 of 100 new chats used.").waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+      await restrict({})
+      // The page asks again by itself.
+      await region.getByText("WhatsApp lets this number write to new people.").waitFor()
     }))
 
   it("goes through chats by keys, and shows what comes in without a press", () =>

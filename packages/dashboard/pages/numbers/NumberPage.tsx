@@ -15,6 +15,7 @@ import { getStanding, toName } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
 import { LogIn } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
+import { Restrictions } from "./Restrictions.tsx"
 import { StandingSentence } from "./StandingSentence.tsx"
 import { endLabels, numberLabels as labels, pauseLabels } from "./words.ts"
 
@@ -56,6 +57,7 @@ export const NumberPage = () => {
           <Facts number={number} connection={data} hasWorker={session.kind === "operator"} />
         )}
       </Answer>
+      {number.platform === "whatsapp" && <Restrictions path={path} />}
       {mayChange && <Label number={number} path={path} />}
       {mayChange && (
         <Boundary of={connection.data}>

@@ -124,6 +124,25 @@ export const numberLabels = {
   noWorker: "none",
 }
 
+export const restrictionsLabels = {
+  title: "New chats",
+  closedUntil: "WhatsApp does not let this number write to new people until",
+  used: (used: number, limit: number) =>
+    `${used.toLocaleString()} of ${limit.toLocaleString()} new chats used.`,
+  resets: "The count starts again",
+  warnings: {
+    first: "WhatsApp has warned once.",
+    second: "WhatsApp has warned twice.",
+    capped: "The limit is reached.",
+  },
+}
+
+export const restrictionTexts = {
+  none: "WhatsApp lets this number write to new people.",
+  new_chats_closed: "WhatsApp does not let this number write to new people for now.",
+  unknown: "WhatsApp has not said whether this number may write to new people.",
+}
+
 export const pauseLabels = {
   title: "Pause",
   about: "Messages are accepted and wait. One in flight may still be sent.",
