@@ -11,6 +11,7 @@ import type {
   Addressed,
   CallerScope,
   ChatFilter,
+  ChatId,
   ConversationSettings,
   Incoming,
   IncomingMessage,
@@ -24,7 +25,7 @@ import type {
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 import {
   anEndpoint,
   aStageWithKey,
@@ -42,6 +43,7 @@ import {
   aNumber,
   aPhone,
   aStage,
+  below,
   day,
   fresh,
   hour,
@@ -49,6 +51,7 @@ import {
   noon,
 } from "../Records.ts"
 import { aLink, sendNext } from "../Sending.ts"
+import { bySize } from "../../testSize.ts"
 import type { Topic } from "../Topic.ts"
 
 const settings: ConversationSettings = {
@@ -177,7 +180,27 @@ export const aToldStage = Effect.gen(function* () {
   return { ...stage, endpoint }
 })
 
-export const receiving: Topic = (it) => {
+/** The addresses that each message of a person has. */
+const waysToKnow: ReadonlyArray<ReadonlyArray<"phone" | "lid" | "both">> = [
+  ["lid", "lid", "both"],
+  ["phone", "phone", "both"],
+  ["both", "lid", "phone"],
+  // Of this one it turns out late that both are the same person.
+  ["lid", "phone", "lid", "phone", "both"],
+  ["lid", "lid"],
+  ["phone", "phone"],
+]
+
+const aKnownPerson = (index: number) => {
+  const [phone, lid] = [aPhone(), aLid()]
+  const addresses = { phone: { phone }, lid: { lid }, both: { phone, lid } }
+  const texts = at(waysToKnow, index % waysToKnow.length).map((known) =>
+    aText({ person: someone(addresses[known]) }),
+  )
+  return { addresses, texts, chats: new Set<ChatId>(), found: new Set<ReceivedMessageId>() }
+}
+
+export const receiving: Topic = (it, { quick }) => {
   it.effect("stores what is written to a number in its order, field by field", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aReceivingStage()
@@ -306,6 +329,41 @@ export const receiving: Topic = (it) => {
         }
       }
     }),
+  )
+
+  it.effect("people have one chat each, in whatever order their addresses come", () =>
+    Effect.gen(function* () {
+      const { chats } = yield* Store
+      const { number } = yield* aReceivingStage()
+      const scope = toScope(number.workspaceId)
+      const length = quick ? bySize({ change: 200, all: 1000, night: 1000 }) : 60
+      const people = Array.from({ length }, (_, index) => aKnownPerson(index))
+      const all = people.flatMap((person) => person.texts.map((text) => ({ person, text })))
+      for (const { person, text } of yield* Random.shuffle(all)) {
+        const message = only(yield* received(number, [text]))
+        person.found.add(message.id)
+        person.chats.add(message.chat.id)
+      }
+      for (const person of people) {
+        const first = Math.min(...person.chats)
+        for (const id of person.chats) {
+          const chat = present(yield* chats.getChat(scope, id))
+          assert.deepStrictEqual([chat.id, chat.mergedInto], [id, id === first ? null : first])
+          const listed = yield* listIds(scope, { chatId: id })
+          assert.sameMembers([...listed], [...person.found])
+        }
+      }
+      const open = yield* listChats(scope, {}, { before: null, limit: people.length + 1 })
+      assert.lengthOf(open.items, people.length)
+      // Each comes again under any address.
+      for (const { person, text } of yield* Random.shuffle(all)) {
+        const known = at(waysToKnow, 2)[yield* below(3)] ?? "both"
+        const isLinked = person.texts.length > 2
+        const again = isLinked ? { ...text, person: someone(person.addresses[known]) } : text
+        const { became, id } = only(yield* receive(number, [again]))
+        assert.deepStrictEqual([became, person.found.has(present(id))], ["repeat", true])
+      }
+    }).pipe(Random.withSeed("people")),
   )
 
   it.effect("what a person is called later is shown in earlier messages too", () =>
