@@ -233,11 +233,16 @@ const refused = (code: MessageErrorCode, message: string, againstNumber = false)
 })
 
 /** As WhatsApp says it. */
-const tooNew = refused(
-  "send_failed",
-  "WhatsApp refused the message (463): the account may not write to people who have not written to it.",
-  true,
-)
+const tooNew: SendOutcome = {
+  _tag: "Refused",
+  error: {
+    code: "send_failed",
+    message:
+      "WhatsApp refused the message (463): the account may not write to people who have not written to it.",
+  },
+  againstNumber: true,
+  refusesNewChat: true,
+}
 
 /** Group names match exactly, and two groups may have the same one. */
 const groupProblem = (name: string, groups: ReadonlyArray<string>): SendOutcome | undefined => {
