@@ -75,7 +75,7 @@ const refusalWaitMillis = 5_000
 /** What one connection knows of its number's restrictions. */
 export interface RestrictionChecks {
   /**
-   * WhatsApp refused a message to someone new. Returns once its answer is stored, for whoever judges the refusal by
+   * WhatsApp refused a message to someone new. Returns once its answer is stored, for the verdict that follows from
    * it, or after a short wait; at once where it is not asked.
    */
   readonly refused: Effect.Effect<void>
