@@ -100,8 +100,8 @@ const stoppedClock = {
 const momentSeconds = 0.001
 
 /**
- * The document as workspaces without conversations know it, and without the emulator's receivers: the run asks them
- * the same as before there were any, and so finds a change that they would see.
+ * The document as workspaces without conversations know it, and without the emulator's receivers and the page
+ * of operations: the run asks them the same as before there were any, and so finds a change that they would see.
  */
 const withoutConversations = ({ paths = {}, ...source }: DocumentObject): DocumentObject => {
   const isOwn = (name: unknown) =>
@@ -111,6 +111,7 @@ const withoutConversations = ({ paths = {}, ...source }: DocumentObject): Docume
     isJson(schema) && isJson(schema["properties"]) && "chat_id" in schema["properties"]
   const others = Object.entries(paths).filter(
     ([path]) =>
+      path !== "/docs/operations" &&
       !/\/(?:conversations|received-messages|chats|read-marks|react|away|gap|restrictions|receivers)(?:\/|$)/.test(
         path,
       ),
