@@ -40,7 +40,7 @@ const layerFetching = Layer.mergeAll(
   }),
 )
 
-/** Somebody's server, with a count of the connections to it. */
+/** A stranger's server, with a count of the connections to it. */
 const anotherHost = Effect.acquireRelease(
   Effect.promise(async () => {
     const calls = { count: 0 }
