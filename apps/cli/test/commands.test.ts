@@ -57,6 +57,7 @@ const withoutCommand: Readonly<Record<string, string>> = {
 /** Commands without an option that their siblings take, and why. */
 const unlikeSiblings: Readonly<Record<string, string>> = {
   "me --workspace": "It shows the key itself.",
+  "login --workspace": "It saves the key itself.",
   "cancel --mode": "A message of either mode is found by its id.",
   "numbers get --mode": "Numbers are found by their ids.",
   "numbers list --mode": "Numbers belong to both modes.",

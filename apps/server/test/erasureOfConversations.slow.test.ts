@@ -74,7 +74,7 @@ const aNumberWithPeople = (service: Service, number: Created, words: Vocabulary)
       yield* write({ ...owner, text: plant("echo") })
       return first.chat
     }),
-    /** Others who write: in a group, and under addresses that are no phone. */
+    /** Others who write: in a group, and under addresses that are not phones. */
     others: Effect.gen(function* () {
       const member = { lid: address(), name: plant("member") }
       yield* write({ from: member, group: plant("group"), text: plant("ingroup") })

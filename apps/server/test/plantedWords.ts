@@ -17,7 +17,7 @@ import { join } from "node:path"
 import { program } from "./aServer.ts"
 
 const operatorToken = "operator-token-of-the-erasure-tests"
-export const hour = 3600
+const hour = 3600
 export const day = 24 * hour
 
 /** Longer than housekeeping's interval in service time. */

@@ -342,7 +342,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await press("Tab", "Enter")
       await page.getByLabel("To", { exact: true }).and(page.locator(":focus")).waitFor()
       await press("Tab", "Tab", "H", "i")
-      // Past the files to the numbers, of which there are several.
+      // Past the files to the numbers, which are several.
       await press("Tab", "Tab", "ArrowDown", "Control+Enter")
       await page.getByText("Queued ·").waitFor()
       assert.isAtMost(presses, 15)

@@ -116,7 +116,7 @@ interface Target {
 }
 
 /** The receiver that a URL leads to; null for any other address. */
-export const findReceiver = (text: string, allowHttp: boolean): Target | null => {
+const findReceiver = (text: string, allowHttp: boolean): Target | null => {
   // Most addresses are others: no need to read them.
   if (!/\.receiver\.test/i.test(text)) return null
   const url = parseOutboundUrl(text, { allowHttp, allowPrivate: false })

@@ -509,7 +509,7 @@ layer(Layer.merge(layerStores, layerServer))("a process that is killed at any mo
             if (count > 1) yield* server.remove(message)
             else texts.push(`${kill}.${count}!`)
             if (count !== 1 || kill % 2 === 0) continue
-            // This service's own, which are no echoes.
+            // This service's own, which are not echoes.
             for (const own of [toUser("killed_two"), toSupergroup(crowd)]) {
               yield* Effect.forkScoped(sendNow(aText(receiver, own)))
             }

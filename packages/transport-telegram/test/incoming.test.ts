@@ -370,7 +370,7 @@ describe("an inbox", () => {
     inbox.addOwn("2")
     for (const id of [1, 2, 3]) inbox.addUpdate(update({ id, out: true }), peers)
     inbox.addOwnIn([sentHere(3), update({ id: 3, out: true })])
-    // Telegram names no chat: those of a supergroup, and of others, are no messages of the box.
+    // Telegram names no chat: those of a supergroup, and of others, are not messages of the box.
     const inSupergroup = { id: 1, out: true, peerId: { _: "peerChannel", channelId: 80 } } as const
     inbox.addOwnIn([sentHere(1), update(inSupergroup), update({ id: 1 })])
     inbox.addDifference({

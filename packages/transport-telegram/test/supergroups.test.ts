@@ -1,4 +1,4 @@
-/** Supergroups: messages to them, what becomes of those there, and marking them as read. */
+/** Supergroups: messages to them, what happens to those there, and marking them as read. */
 import { assert, layer } from "@effect/vitest"
 import { Store, TelegramTransport } from "@messaging-service/core"
 import type { OutgoingMessage, Quote } from "@messaging-service/core"

@@ -31,7 +31,7 @@ const warnings: Readonly<Record<string, CapWarning>> = {
   CAPPED: "capped",
 }
 
-/** Null when WhatsApp does not say. Negative quotas mean that there is no cap. */
+/** Null when WhatsApp does not say. Negative quotas mean: without a cap. */
 export const fromCap = ({
   capping_status,
   cycle_end_timestamp = "0",

@@ -55,7 +55,7 @@ const anotherHost = Effect.acquireRelease(
   ({ close }) => Effect.sync(close),
 )
 
-/** What is wrong with a file, and what becomes of it. */
+/** What is wrong with a file, and what happens to it. */
 const faults = (host: string): ReadonlyArray<readonly [Partial<SentFile>, string]> => [
   [{}, "ready"],
   [{ wrong: "seal" }, "refused"],

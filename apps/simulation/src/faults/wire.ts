@@ -373,7 +373,7 @@ export const stall = (
 
 /**
  * Freezes a process with a commit of received messages under way. Others count it as dead and take its numbers
- * meanwhile; it goes on before its caller gives up.
+ * meanwhile; it continues before its caller gives up.
  */
 export const holdReceiving = (
   process: Process,

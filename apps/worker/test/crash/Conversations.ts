@@ -246,7 +246,7 @@ interface Received {
 }
 
 /** What a number has received, read on from its beginning. */
-export const readOn = ({ cluster, workspaceId }: Conversations, { id }: Pick<Inbox, "id">) =>
+const readOn = ({ cluster, workspaceId }: Conversations, { id }: Pick<Inbox, "id">) =>
   Effect.gen(function* () {
     const all: Array<Received> = []
     for (let more = true; more;) {
@@ -310,7 +310,7 @@ const getTold = ({ receiver }: Conversations) => {
   return events
 }
 
-/** The endpoint hears of each of them, under one id, and of no other. */
+/** The endpoint learns of each of them, under one id, and of no other. */
 export const checkTold = (conversations: Conversations, stored: ReadonlyArray<Received>) =>
   Effect.gen(function* () {
     const { receiver } = conversations

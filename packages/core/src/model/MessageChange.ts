@@ -205,7 +205,7 @@ export const pauseReport = (
       }
 }
 
-/** What an event tells of its number. */
+/** What an event says about its number. */
 export const eventNumber = ({
   id,
   phone,

@@ -14,7 +14,7 @@ export const drawNewChatsExtra = (ids: typeof Ids.Service): number =>
   shortestExtra + (Number.parseInt(ids.hex(12), 16) % (longestExtra - shortestExtra + 1))
 
 /**
- * Until when messages to new recipients wait after the platform was heard; infinite while it tells no end, null: they
+ * Until when messages to new recipients wait after the platform was heard; infinite while it names no end, null: they
  * do not. `waitsUntil`: before. What was drawn for a restriction stays, and an unanswered question ends no wait whose
  * end is known.
  */

@@ -135,7 +135,7 @@ export interface NumberRestrictions extends Restrictions {
   readonly numberId: NumberId
 }
 
-/** A number and its restrictions, as their event tells of them. */
+/** A number and its restrictions, as their event shows them. */
 export interface ReportedRestrictions extends Pick<ReportedNumber, "number"> {
   readonly restrictions: NumberRestrictions
 }

@@ -1,4 +1,4 @@
-/** What platforms let numbers do with new chats, as they tell of it (contract: Restrictions). */
+/** What platforms let numbers do with new chats, as they report it (contract: Restrictions). */
 import { Clock, Effect } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
 import { eventId, Ids } from "../model/Ids.ts"

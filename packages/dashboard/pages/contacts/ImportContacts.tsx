@@ -33,7 +33,7 @@ const nothing: Progress = { added: 0, existing: 0, rejected: [] }
 const count = ({ added, existing, rejected }: Progress): number =>
   added + existing + rejected.length
 
-/** What became of one; throws what says nothing about it, such as a lost connection. */
+/** What happened to one; throws what says nothing about it, such as a lost connection. */
 const addOne = async (id: number, contact: ContactRow): Promise<Progress> => {
   try {
     await call("POST /admin/v1/workspaces/{id}/contacts", { path: { id }, body: toBody(contact) })
@@ -50,7 +50,7 @@ const useImport = (id: number) => {
   const client = useQueryClient()
   const [progress, setProgress] = useState(nothing)
   const run = useMutation({
-    // A try after a failure goes on where the last one stopped.
+    // A try after a failure continues where the last one stopped.
     mutationFn: async (contacts: ReadonlyArray<ContactRow>) => {
       let now = progress
       for (const contact of contacts.slice(count(progress))) {

@@ -27,7 +27,7 @@ export const Receivers = ({
 }) => {
   const receivers = useQuery({
     ...receiversQuery(Number(workspaceId)),
-    // No event tells of a callback, or of a call that hangs.
+    // No event reports a callback, or of a call that hangs.
     refetchInterval: pollMillis,
   })
   return (

@@ -48,7 +48,7 @@ const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => {
               {labels.from}
             </th>
           )}
-          <th scope="col" className={`${head} w-20 text-right ${isNarrow ? "md:w-32" : "md:w-36"}`}>
+          <th scope="col" className={`${head} w-20 text-right md:w-36`}>
             {labels.time}
           </th>
         </tr>

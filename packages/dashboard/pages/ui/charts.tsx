@@ -14,7 +14,7 @@ export interface Series {
   readonly values: ReadonlyArray<number>
 }
 
-/** A round number at or above the greatest, of which the half is whole too. */
+/** A round number at or above the greatest, with a whole half. */
 export const roundUp = (value: number): number => {
   if (value <= 4) return 4
   const size = 10 ** Math.floor(Math.log10(value))

@@ -114,7 +114,7 @@ interface OperatorEntry<
   readonly idempotent?: true
   /** Parameters of the query that the handler reads itself, besides its `request`. */
   readonly parameters?: Schema.Top & { readonly fields: object }
-  /** The parameters in the path that are no ids, as the document describes them. */
+  /** The parameters in the path that are not ids, as the document describes them. */
   readonly pathTexts?: Readonly<Record<string, JsonObject>>
   /** Its workspace is the parameter `workspace_id` of the query, and not in its path. */
   readonly workspaceInQuery?: true

@@ -77,7 +77,7 @@ export interface Restrictions {
   readonly until: Date | null
   /** WhatsApp's name of the reason; null for none. */
   readonly reason: string | null
-  /** Null when unknown. */
+  /** How many new chats the number may open; null when unknown. */
   readonly newChats: NewChatCap | null
   /** When WhatsApp was last asked or told of it; null for never. */
   readonly checkedAt: Date | null
