@@ -20,7 +20,7 @@ const measureHeld = async (session: CDPSession): Promise<Held> => {
 }
 
 const goByLink = async (page: Page, link: string, heading = link) => {
-  await page.getByRole("link", { name: link, exact: true }).click()
+  await page.getByRole("link", { name: link, exact: true }).first().click()
   await page.getByRole("heading", { level: 1, name: heading }).waitFor()
 }
 

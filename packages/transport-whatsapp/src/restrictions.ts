@@ -98,13 +98,19 @@ export const makeRestrictionChecks = (
   let isStored = true
   let askedAt: number | null = null
   let refusedAt: number | null = null
+  /** Otherwise nothing is asked, and no answer is awaited. */
+  let isConversing = false
 
   const forget = Effect.suspend(() => {
     known = unknownRestrictions(null)
     isStored = true
     askedAt = null
     refusedAt = null
-    return Effect.andThen(settled.open, conversing.await)
+    isConversing = false
+    return Effect.andThen(
+      Effect.andThen(settled.open, conversing.await),
+      Effect.sync(() => (isConversing = true)),
+    )
   })
   const askNow = Effect.gen(function* askNow() {
     const now = yield* Clock.currentTimeMillis
@@ -133,6 +139,7 @@ export const makeRestrictionChecks = (
 
   return {
     refused: Effect.gen(function* refused() {
+      if (!isConversing) return
       refusedAt = yield* Clock.currentTimeMillis
       const isAsked =
         askedAt !== null &&
@@ -143,7 +150,7 @@ export const makeRestrictionChecks = (
     }),
     told: Effect.fnUntraced(function* heard(one) {
       // The library reports answers too.
-      if (isSaid(known, one)) return
+      if (!isConversing || isSaid(known, one)) return
       known = { ...known, ...one, checkedAt: yield* Clock.currentTimeMillis }
       isStored = false
       yield* settled.close

@@ -64,7 +64,7 @@ export const judgeHeaders = (
 /** The documents of the API, which caches keep by their tag. */
 const isCachedDocument = ({ target }: Shot, status: number): boolean =>
   (status === 200 || status === 304) &&
-  /^\/(?:docs(?:\/errors)?|openapi\.json)\/?(?:\?|$)/.test(target)
+  /^\/(?:docs(?:\/(?:errors|operations))?|openapi\.json)\/?(?:\?|$)/.test(target)
 
 /** Version 1 answers a wrong method as its contract says, and adds `Allow`. */
 const isVersion1 = ({ target }: Shot): boolean => /^\/api\/v1(?:\/|$)/.test(target)
