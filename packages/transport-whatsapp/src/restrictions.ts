@@ -107,10 +107,7 @@ export const makeRestrictionChecks = (
     askedAt = null
     refusedAt = null
     isConversing = false
-    return Effect.andThen(
-      Effect.andThen(settled.open, conversing.await),
-      Effect.sync(() => (isConversing = true)),
-    )
+    return settled.open
   })
   const askNow = Effect.gen(function* askNow() {
     const now = yield* Clock.currentTimeMillis
@@ -132,10 +129,7 @@ export const makeRestrictionChecks = (
     yield* Effect.raceFirst(Effect.sleep(Math.max(0, next - now)), changed.await)
     yield* changed.close
   })
-  const whileConversing = Effect.andThen(
-    conversing.await,
-    Effect.forever(Effect.andThen(Effect.andThen(askNow, storeNow), rest)),
-  )
+  const checking = Effect.forever(Effect.andThen(Effect.andThen(askNow, storeNow), rest))
 
   return {
     refused: Effect.gen(function* refused() {
@@ -157,7 +151,12 @@ export const makeRestrictionChecks = (
       yield* changed.open
     }),
     run: Effect.forever(
-      Effect.andThen(forget, Effect.raceFirst(whileConversing, notConversing.await)),
+      Effect.gen(function* run() {
+        yield* forget
+        yield* conversing.await
+        isConversing = true
+        yield* Effect.raceFirst(checking, notConversing.await)
+      }),
     ),
   }
 }
