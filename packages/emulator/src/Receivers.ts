@@ -44,9 +44,11 @@ const maxAnswerText = 16 * 1024
 /** How old a signature may be, in seconds, as `docs/webhooks.md` tells receivers. */
 const signatureTolerance = 300
 
+export const receiverStatuses = [200, 410, 500] as const
+
 /** What a receiver answers from now on. */
 export interface ReceiverAnswer {
-  readonly status: 200 | 410 | 500
+  readonly status: (typeof receiverStatuses)[number]
   readonly body: string
   /** It answers nothing: the call ends by its own time limit. */
   readonly hangs: boolean
@@ -88,9 +90,13 @@ export interface Receiver {
 const usualAnswer: ReceiverAnswer = { status: 200, body: "", hangs: false }
 
 export const ReceiverAnswerBody = Schema.Struct({
-  status: described(Schema.optionalKey(Schema.Literals([200, 410, 500])), "Status of the answer.", {
-    default: 200,
-  }),
+  status: described(
+    Schema.optionalKey(Schema.Literals(receiverStatuses)),
+    "Status of the answer.",
+    {
+      default: 200,
+    },
+  ),
   body: described(
     Schema.optionalKey(textBetween(0, maxAnswerText)),
     "Content of the answer; the delivery log keeps its first KiB.",
@@ -105,9 +111,8 @@ export const ReceiverAnswerBody = Schema.Struct({
 
 const decodeAnswer = inputDecoder(ReceiverAnswerBody)
 
-const namePattern = /^[a-z0-9_-]{1,63}$/
-
-const hostPattern = /^([a-z0-9_-]{1,63})\.receiver\.test\.?$/
+/** The label before `.receiver.test`. */
+export const receiverName = /^[a-z0-9_-]{1,63}$/
 
 interface Target {
   readonly name: string
@@ -122,8 +127,8 @@ const findReceiver = (text: string, allowHttp: boolean): Target | null => {
   const url = parseOutboundUrl(text, { allowHttp, allowPrivate: false })
   if (Result.isFailure(url)) return null
   const { hostname, pathname, port, search } = url.success
-  const name = hostPattern.exec(hostname)?.[1]
-  if (name === undefined) return null
+  const name = hostname.replace(/\.receiver\.test\.?$/, "")
+  if (name === hostname || !receiverName.test(name)) return null
   return { name, host: port === "" ? hostname : `${hostname}:${port}`, path: pathname + search }
 }
 
@@ -383,7 +388,7 @@ export const makeReceiverControls = Effect.gen(function* makeReceiverControls() 
 
   const find = Effect.fnUntraced(function* find(id: WorkspaceId | undefined, name: string) {
     const own = yield* requireOwn(id)
-    return namePattern.test(name) ? own : yield* wrongName
+    return receiverName.test(name) ? own : yield* wrongName
   })
 
   const toReceiver = (own: WorkspaceReceivers, name: string): Receiver => {

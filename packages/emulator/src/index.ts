@@ -14,7 +14,14 @@ export type { ListSent, ReceivedCopy } from "./Emulator.ts"
 export { AwayBody, EditBody, ReactBody, WriteBody } from "./People.ts"
 export type { Writing } from "./People.ts"
 export { NewChats, RestrictBody } from "./NewChats.ts"
-export { callSignatures, ReceiverAnswerBody, Receivers, receiverUrl } from "./Receivers.ts"
+export {
+  callSignatures,
+  ReceiverAnswerBody,
+  receiverName,
+  Receivers,
+  receiverStatuses,
+  receiverUrl,
+} from "./Receivers.ts"
 export type { CallSignature, Receiver, ReceiverAnswer, ReceiverCall } from "./Receivers.ts"
 export { layerPorts, layerService } from "./Service.ts"
 export { Idle, ParkedSends } from "./IdleMonitor.ts"

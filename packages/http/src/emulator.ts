@@ -22,6 +22,8 @@ import {
   Emulator,
   ReactBody,
   ReceiverAnswerBody,
+  receiverName,
+  receiverStatuses,
   RegisteredBody,
   ScanBody,
   SentQuery,
@@ -141,12 +143,12 @@ const receiverPath = `${receiversPath}/{name}` as const
 const pathTexts = {
   name: {
     description: "The label before `.receiver.test`, in lower case.",
-    schema: { type: "string", pattern: "^[a-z0-9_-]{1,63}$" },
+    schema: { type: "string", pattern: receiverName.source },
   },
 }
 
 const ReceiverAnswerJson = Schema.Struct({
-  status: Schema.Literals([200, 410, 500]),
+  status: Schema.Literals(receiverStatuses),
   body: Schema.String,
   hangs: described(Schema.Boolean, "It answers nothing."),
 }).annotate({ identifier: "ReceiverAnswer" })
