@@ -3,6 +3,7 @@
  * addresses, files, the platform's ids, and the events that told of them.
  */
 import { assert, layer } from "@effect/vitest"
+import { receivedEventTypes } from "@messaging-service/core"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { aRound, aService, aVocabulary, assertPlanted, day } from "./plantedWords.ts"
@@ -13,16 +14,6 @@ interface Received extends Created {
 }
 
 type Vocabulary = ReturnType<typeof aVocabulary>
-
-/** Types of events that show what people write. */
-const events = [
-  "message.received",
-  "message.echo",
-  "message.edited",
-  "message.revoked",
-  "message.reaction",
-  "message.recovered",
-]
 
 /** The people of one vocabulary write to one number. */
 const aNumberWithPeople = (service: Service, number: Created, words: Vocabulary) => {
@@ -96,7 +87,10 @@ const aHearingWorkspace = (service: Service, settings: object = {}) =>
     yield* created(`${root}/conversations`, { groups: true, ...settings }, "PUT")
     const { key } = yield* created(`${root}/keys`, { version: 2, name: "Key" })
     for (const path of ["taken", "refused"]) {
-      yield* request(key, "/api/v2/webhooks", { url: `${receiver}/${path}`, events })
+      yield* request(key, "/api/v2/webhooks", {
+        url: `${receiver}/${path}`,
+        events: receivedEventTypes,
+      })
     }
     const aNumber = (phone: string) =>
       created(`${root}/numbers`, { platform: "whatsapp", phone, label: "Number" })

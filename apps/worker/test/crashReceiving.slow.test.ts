@@ -45,7 +45,7 @@ const longestMillis = 3_600_000
 const title = `${size.messages} messages for ${size.whatsapp + size.telegram} numbers, ${size.kills} kills`
 
 it.live(
-  `${title}: none is lost, none stored twice, and each is told of (seed ${seed})`,
+  `${title}: none is lost, none stored twice, and each is delivered (seed ${seed})`,
   () =>
     Effect.gen(function* () {
       const remotes = yield* startRemotes

@@ -166,7 +166,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("row", { name: first }).getByText(name).waitFor()
       await page.reload()
       await page.getByText("1 found").waitFor()
-      await find.fill("nobody")
+      await find.fill("no such name")
       await find.press("Enter")
       await page.getByRole("button", { name: "Clear search" }).click()
       await visibleText(page, second).waitFor()

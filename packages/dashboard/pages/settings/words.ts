@@ -165,5 +165,5 @@ export const portalLinkLabels = {
   revokeLink: (id: number) => `Revoke link ${id}`,
   revokeTitle: (id: number) => `Revoke link ${id}?`,
   revokeAbout:
-    "Whoever opened it is signed out at once, and it opens nothing any more. This cannot be undone.",
+    "Anyone who opened it is signed out at once, and the link stops working. This cannot be undone.",
 }
