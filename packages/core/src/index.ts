@@ -151,7 +151,12 @@ export { isRecovered, mostReactions, numberAsPerson, reactionEvent } from "./mod
 export { receivedEvent, receivedJson, reportedGap, reportedReaction } from "./model/Received.ts"
 export { reportedReceived } from "./model/Received.ts"
 export { makeRestrictionsChanged } from "./service/NumberRestrictions.ts"
-export { capWarnings, currentRestrictions, nextRestrictionsCheck } from "./model/Restrictions.ts"
+export {
+  capWarnings,
+  currentRestrictions,
+  isRestrictionReported,
+  nextRestrictionsCheck,
+} from "./model/Restrictions.ts"
 export { reportedRestrictions, restrictionReport, restrictionStates } from "./model/Restrictions.ts"
 export { restrictionsEvent, restrictionsJson, unknownRestrictions } from "./model/Restrictions.ts"
 export type { NumberRestrictions, ReportedRestrictions } from "./model/Restrictions.ts"

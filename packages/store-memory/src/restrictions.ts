@@ -1,5 +1,10 @@
 /** What platforms let numbers do with new chats, in memory. */
-import { newChatsUntil, restrictionReport, restrictionsEvent } from "@messaging-service/core"
+import {
+  newChatsUntil,
+  isRestrictionReported,
+  restrictionReport,
+  restrictionsEvent,
+} from "@messaging-service/core"
 import type { NumberStore } from "@messaging-service/core"
 import type { Steps } from "./collections.ts"
 import { turnNewChats } from "./newChats.ts"
@@ -20,7 +25,7 @@ export const restrictionSteps = (
     lane.restrictions = {
       restrictions,
       waitsUntil: newChatsUntil(waitsUntil, restrictions, extraMillis, now),
-      isReported: type === undefined ? isReported : type === "number.restricted",
+      isReported: isRestrictionReported(isReported, restrictions.state),
     }
     turnNewChats(tables, lane, now)
     if (type === undefined) return true

@@ -3,6 +3,7 @@
  * every change is announced and every attempt is identical (contract: Events, Events of conversations).
  */
 import type { EventId, MessageId, ReceivedMessageId, WorkspaceId } from "./Ids.ts"
+import { formatInstant } from "./Time.ts"
 import type { Mode } from "./Workspace.ts"
 
 /** What an endpoint that names no types receives, in the order of answers. */
@@ -96,3 +97,32 @@ export interface MessageEvent extends ServiceEvent {
 
 /** The `ping` that tests a webhook endpoint (contract: Events). */
 export type PingEvent = Pick<ServiceEvent, "id" | "createdAt" | "body">
+
+/** The envelope's bytes. */
+export const eventBody = (
+  id: EventId,
+  type: EventType | "ping",
+  createdAt: number,
+  data: object,
+): string => JSON.stringify({ id, type, created_at: formatInstant(createdAt), data })
+
+/** Reads the data back from the envelope. */
+export const eventData = <Data>(body: string): Data =>
+  (JSON.parse(body) as { readonly data: Data }).data
+
+/** An event of no message, such as that of a number. */
+export const serviceEvent = (
+  id: EventId,
+  type: EventType,
+  { mode, workspaceId }: Pick<ServiceEvent, "mode" | "workspaceId">,
+  createdAt: number,
+  data: object,
+): ServiceEvent => ({
+  id,
+  type,
+  workspaceId,
+  mode,
+  messageId: null,
+  createdAt,
+  body: eventBody(id, type, createdAt, data),
+})

@@ -6,7 +6,7 @@
  * change writes the bodies of its event and callback, and every attempt signs the same bytes (contract: Events).
  */
 import type { ReplyTo } from "./Message.ts"
-import { tickEvents, webhookEventTypes } from "./Event.ts"
+import { eventBody, eventData, serviceEvent, tickEvents, webhookEventTypes } from "./Event.ts"
 import type {
   MessageEvent,
   MessageEventType,
@@ -37,7 +37,7 @@ import type {
 import { getEnd, pausedUntil } from "./SendingNumber.ts"
 import type { ConnectionReason, NumberStatus, Pause, SendingNumber } from "./SendingNumber.ts"
 import type { Recipient } from "./Recipient.ts"
-import { formatInstant, instantOrNull } from "./Time.ts"
+import { formatInstant, instantOrNull, millisOrNull } from "./Time.ts"
 import type { DeliveryAttempt } from "./WebhookEndpoint.ts"
 
 // The public JSON of a message (contract: Messages): in events, and in the answers of HTTP.
@@ -148,12 +148,7 @@ const messageEvent = (
   mode: message.mode,
   messageId: message.id,
   createdAt: now,
-  body: JSON.stringify({
-    id,
-    type,
-    created_at: formatInstant(now),
-    data: { message: messageJson(message, now, link) },
-  }),
+  body: eventBody(id, type, now, { message: messageJson(message, now, link) }),
 })
 
 /** The event of a tick, which has moved the message at `now`. */
@@ -219,35 +214,18 @@ export const numberEvent = (
   { reason, since, type }: NumberChangeReport,
   number: SendingNumber,
   now: number,
-): ServiceEvent => ({
-  id,
-  type,
-  workspaceId: number.workspaceId,
-  mode: number.mode,
-  messageId: null,
-  createdAt: now,
-  body: JSON.stringify({
-    id,
-    type,
-    created_at: formatInstant(now),
-    data: {
-      number: eventNumber(number),
-      reason,
-      since: formatInstant(since),
-    },
-  }),
-})
+): ServiceEvent =>
+  serviceEvent(id, type, number, now, {
+    number: eventNumber(number),
+    reason,
+    since: formatInstant(since),
+  })
 
 /** The `ping` that tests a webhook endpoint. */
 export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({
   id,
   createdAt: now,
-  body: JSON.stringify({
-    id,
-    type: "ping",
-    created_at: formatInstant(now),
-    data: { webhook_id: webhookId },
-  }),
+  body: eventBody(id, "ping", now, { webhook_id: webhookId }),
 })
 
 /** A message as its event shows it. */
@@ -287,13 +265,10 @@ const replyOfJson = (json: NonNullable<MessageJson["reply_to"]>): ReplyTo =>
     ? { messageId: json.message_id as MessageId }
     : { receivedMessageId: json.received_message_id as ReceivedMessageId }
 
-const millisOrNull = (instant: string | null): number | null =>
-  instant === null ? null : Date.parse(instant)
-
 /** Reads the message back from the body of its event. */
 export const reportedMessage = (body: string): ReportedMessage => {
-  const { data } = JSON.parse(body) as { readonly data: { readonly message: MessageJson } }
-  const { created_at, expires_at, media, reply_to, send_at, sent_at, to, ...same } = data.message
+  const { message } = eventData<{ readonly message: MessageJson }>(body)
+  const { created_at, expires_at, media, reply_to, send_at, sent_at, to, ...same } = message
   return {
     ...same,
     ...(reply_to !== undefined && { replyTo: replyOfJson(reply_to) }),
@@ -320,9 +295,7 @@ export interface ReportedNumber {
 
 /** Reads the number back from the body of its event. */
 export const reportedNumber = (body: string): ReportedNumber => {
-  const { data } = JSON.parse(body) as {
-    readonly data: Omit<ReportedNumber, "since"> & { readonly since: string }
-  }
+  const data = eventData<Omit<ReportedNumber, "since"> & { readonly since: string }>(body)
   return { ...data, since: Date.parse(data.since) }
 }
 

@@ -2,6 +2,7 @@
  * Received messages and chats, as the store keeps them and as they are read (contract: Received messages
  * and chats). Pure.
  */
+import { eventBody, eventData, gapEventType, serviceEvent } from "./Event.ts"
 import type { ReceivedEventType, ServiceEvent } from "./Event.ts"
 import type { ChatId, EventId, MessageId, NumberId, ReceivedMessageId, WorkspaceId } from "./Ids.ts"
 import { fitText, unknownPerson } from "./Incoming.ts"
@@ -154,8 +155,6 @@ export const receivedJson = (message: ReceivedMessage, now: number, link?: Recei
 
 export type ReceivedJson = ReturnType<typeof receivedJson>
 
-const eventData = <Data>(body: string): Data => (JSON.parse(body) as { readonly data: Data }).data
-
 /** Reads the message back from the body of its event. */
 export const reportedReceived = (body: string): ReceivedJson =>
   eventData<{ readonly received_message: ReceivedJson }>(body).received_message
@@ -196,25 +195,22 @@ interface ChangeEvent {
   readonly now: number
 }
 
-const eventBody = ({ id, now, type }: ChangeEvent, data: object): string =>
-  JSON.stringify({ id, type, created_at: formatInstant(now), data })
-
 const eventOfReceived = (
-  event: ChangeEvent,
+  { id, now, type }: ChangeEvent,
   message: ReceivedMessage,
   link: ReceivedFileLink | undefined,
   others: object = {},
 ): ServiceEvent => ({
-  id: event.id,
-  type: event.type,
+  id,
+  type,
   workspaceId: message.workspaceId,
   mode: message.mode,
   messageId: null,
   receivedMessageId: message.id,
-  createdAt: event.now,
+  createdAt: now,
   body: outlined(
-    (received) => eventBody(event, { ...others, received_message: received }),
-    receivedJson(message, event.now, link),
+    (received) => eventBody(id, type, now, { ...others, received_message: received }),
+    receivedJson(message, now, link),
   ),
 })
 
@@ -250,7 +246,7 @@ export const reactionEvent = (
   const others = { reaction: reactionJson(reaction) }
   if ("received" in to) return eventOfReceived(event, to.received, link, others)
   const { id: messageId, mode, workspaceId } = to.message
-  const body = eventBody(event, { ...others, message: toMessageJson(to.message) })
+  const body = eventBody(id, event.type, now, { ...others, message: toMessageJson(to.message) })
   return { id, type: event.type, workspaceId, mode, messageId, createdAt: now, body }
 }
 
@@ -300,27 +296,15 @@ export const gapEvent = (
   { from, reason }: Pick<IncomingGap, "from" | "reason">,
   number: Pick<SendingNumber, "id" | "mode" | "workspaceId">,
   now: number,
-): ServiceEvent => ({
-  id,
-  type: "number.gap",
-  workspaceId: number.workspaceId,
-  mode: number.mode,
-  messageId: null,
-  createdAt: now,
-  body: JSON.stringify({
-    id,
-    type: "number.gap",
-    created_at: formatInstant(now),
-    data: {
-      gap: {
-        number_id: number.id,
-        from: formatInstant(Math.min(from, now)),
-        until: formatInstant(now),
-        reason,
-      },
+): ServiceEvent =>
+  serviceEvent(id, gapEventType, number, now, {
+    gap: {
+      number_id: number.id,
+      from: formatInstant(Math.min(from, now)),
+      until: formatInstant(now),
+      reason,
     },
-  }),
-})
+  })
 
 // What changes make of a stored message. Null: nothing, and so without an event.
 

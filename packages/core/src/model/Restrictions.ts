@@ -1,10 +1,11 @@
 /** What WhatsApp lets a number do with people who never wrote to it (contract: Restrictions). */
+import { eventData, serviceEvent } from "./Event.ts"
 import type { RestrictionEventType, ServiceEvent } from "./Event.ts"
 import type { EventId, NumberId } from "./Ids.ts"
 import { eventNumber } from "./MessageChange.ts"
 import type { ReportedNumber } from "./MessageChange.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
-import { formatInstant, instantOrNull } from "./Time.ts"
+import { instantOrNull, millisOrNull } from "./Time.ts"
 
 /**
  * `new_chats_closed`: people who never wrote to the number cannot be written to. `unknown`: not asked
@@ -59,13 +60,18 @@ export const currentRestrictions = (
     ? unknownRestrictions(stored?.checkedAt ?? null)
     : stored
 
+/** Whether the latest event is `number.restricted`, once the platform said so; nothing is said by `unknown`. */
+export const isRestrictionReported = (isReported: boolean, state: RestrictionState): boolean =>
+  state === "new_chats_closed" || (isReported && state !== "none")
+
 /** The event that a change makes; `isReported`: the latest event was `number.restricted`. */
 export const restrictionReport = (
   isReported: boolean,
   state: RestrictionState,
 ): RestrictionEventType | undefined => {
-  if (state === "new_chats_closed" && !isReported) return "number.restricted"
-  return state === "none" && isReported ? "number.unrestricted" : undefined
+  const isNow = isRestrictionReported(isReported, state)
+  if (isNow === isReported) return undefined
+  return isNow ? "number.restricted" : "number.unrestricted"
 }
 
 const oncePerMillis = 60_000
@@ -112,23 +118,11 @@ export const restrictionsEvent = (
   number: SendingNumber,
   restrictions: Restrictions,
   now: number,
-): ServiceEvent => ({
-  id,
-  type,
-  workspaceId: number.workspaceId,
-  mode: number.mode,
-  messageId: null,
-  createdAt: now,
-  body: JSON.stringify({
-    id,
-    type,
-    created_at: formatInstant(now),
-    data: {
-      number: eventNumber(number),
-      restrictions: restrictionsJson(number.id, restrictions),
-    },
-  }),
-})
+): ServiceEvent =>
+  serviceEvent(id, type, number, now, {
+    number: eventNumber(number),
+    restrictions: restrictionsJson(number.id, restrictions),
+  })
 
 /** Restrictions with their number, as callers see them. */
 export interface NumberRestrictions extends Restrictions {
@@ -140,19 +134,16 @@ export interface ReportedRestrictions extends Pick<ReportedNumber, "number"> {
   readonly restrictions: NumberRestrictions
 }
 
-const millisOrNull = (instant: string | null): number | null =>
-  instant === null ? null : Date.parse(instant)
-
 /** Reads them back from the body of their event. */
 export const reportedRestrictions = (body: string): ReportedRestrictions => {
-  const { data } = JSON.parse(body) as {
-    readonly data: Pick<ReportedNumber, "number"> & { readonly restrictions: RestrictionsJson }
-  }
-  const { checked_at, new_chats: cap, reason, state, until } = data.restrictions
+  const { number, restrictions } = eventData<
+    Pick<ReportedNumber, "number"> & { readonly restrictions: RestrictionsJson }
+  >(body)
+  const { checked_at, new_chats: cap, reason, state, until } = restrictions
   return {
-    number: data.number,
+    number,
     restrictions: {
-      numberId: data.number.id,
+      numberId: number.id,
       state,
       until: millisOrNull(until),
       reason,

@@ -86,6 +86,10 @@ export const wholeSecond = (millis: number): number => Math.ceil(millis / 1000) 
 export const instantOrNull = (millis: number | null): string | null =>
   millis === null ? null : formatInstant(millis)
 
+/** Reads back what `instantOrNull` wrote. */
+export const millisOrNull = (instant: string | null): number | null =>
+  instant === null ? null : Date.parse(instant)
+
 const shape =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/
 

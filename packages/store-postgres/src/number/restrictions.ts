@@ -1,5 +1,10 @@
 /** What platforms let numbers do with new chats. */
-import { newChatsUntil, restrictionReport, restrictionsEvent } from "@messaging-service/core"
+import {
+  isRestrictionReported,
+  newChatsUntil,
+  restrictionReport,
+  restrictionsEvent,
+} from "@messaging-service/core"
 import type {
   CapWarning,
   NewChatCap,
@@ -74,7 +79,7 @@ export const restrict =
             warning: newChats?.warning ?? null,
             checkedAt: restrictions.checkedAt,
             waitsUntil: newChatsUntil(waitsUntil, restrictions, extraMillis, now),
-            isReported: type === undefined ? isReported : type === "number.restricted",
+            isReported: isRestrictionReported(isReported, restrictions.state),
             now,
             eventId,
             eventType: event?.type ?? null,
