@@ -83,11 +83,13 @@ export interface Gate {
     readonly received: ReadonlyArray<Incoming>
   }>
   refusals: number
+  /** What was told: each message and change takes one turn, without the vault's pace. */
+  turns: number
 }
 
 export class Gates extends Context.Service<Gates, Gate>()("test/Gates") {}
 
-export const aGate = (): Gate => ({ state: "open", commits: [], refusals: 0 })
+export const aGate = (): Gate => ({ state: "open", commits: [], refusals: 0, turns: 0 })
 
 /** Another process over the same stores, behind that gate. */
 export const aProcess = (gate: Gate, settings: Partial<TelegramSettings> = {}) =>
@@ -98,6 +100,7 @@ export const aProcess = (gate: Gate, settings: Partial<TelegramSettings> = {}) =
         Effect.map(SessionVault, (vault) =>
           SessionVault.of({
             ...vault,
+            takeReceived: () => Effect.sync(() => void gate.turns++),
             write: (numberId, credentials, keys, received = []) =>
               Effect.suspend(() => {
                 const refusal = {

@@ -230,23 +230,31 @@ layer(Layer.merge(layerStores, layerServer))("what Telegram skips", (it) => {
       const { digits } = yield* aPerson()
       const start = Date.now()
       const gate = aGate()
+      const skips = bySize({ change: 2, all: 50, night: 50 })
+      const written = ["Before"]
       const receiver = yield* Effect.gen(function* () {
         const started = yield* aReceiver()
         yield* server.write(digits, started.digits, "Before")
         yield* awaitTexts(started, 1)
-        yield* server.down
-        yield* server.limitDifferences({ tooLong: 4 })
-        for (let count = 0; count < 5; count++) yield* server.write(digits, started.digits, "Lost")
-        yield* server.up
-        yield* untilSo(Effect.map(getGaps(started), ({ length }) => length > 0))
-        yield* server.limitDifferences({ tooLong: Infinity })
-        yield* server.write(digits, started.digits, "After")
-        assert.deepStrictEqual(yield* awaitTexts(started, 2), ["Before", "After"])
-        yield* server.write(digits, started.digits, "Missed", "lost")
-        yield* server.changePts(started.digits)
-        yield* untilSo(Effect.map(getGaps(started), ({ length }) => length > 1))
-        yield* server.write(digits, started.digits, "End")
-        assert.deepStrictEqual(yield* awaitTexts(started, 3), ["Before", "After", "End"])
+        for (let skip = 0; skip < skips; skip += 2) {
+          yield* server.down
+          yield* server.limitDifferences({ tooLong: 4 })
+          for (let count = 0; count < 5; count++) {
+            yield* server.write(digits, started.digits, "Lost")
+          }
+          yield* server.up
+          yield* untilSo(Effect.map(getGaps(started), ({ length }) => length > skip))
+          yield* server.limitDifferences({ tooLong: Infinity })
+          written.push(`After ${skip}`)
+          yield* server.write(digits, started.digits, `After ${skip}`)
+          assert.deepStrictEqual(yield* awaitTexts(started, written.length), written)
+          yield* server.write(digits, started.digits, "Missed", "lost")
+          yield* server.changePts(started.digits)
+          yield* untilSo(Effect.map(getGaps(started), ({ length }) => length > skip + 1))
+          written.push(`After ${skip + 1}`)
+          yield* server.write(digits, started.digits, `After ${skip + 1}`)
+          assert.deepStrictEqual(yield* awaitTexts(started, written.length), written)
+        }
         return started
       }).pipe(Effect.provide(aProcess(gate)))
       const withGaps = gate.commits.filter(({ received }) =>
@@ -254,20 +262,20 @@ layer(Layer.merge(layerStores, layerServer))("what Telegram skips", (it) => {
       )
       assert.deepStrictEqual(
         withGaps.map(({ keys }) => keys.some(({ id }) => id === "updates_pts")),
-        [true, true],
+        Array.from({ length: skips }, () => true),
       )
       // The process that has the account next.
       yield* Effect.gen(function* () {
         yield* server.write(digits, receiver.digits, "Next")
-        yield* awaitTexts(receiver, 4)
+        assert.deepStrictEqual(yield* awaitTexts(receiver, written.length + 1), [
+          ...written,
+          "Next",
+        ])
       }).pipe(Effect.provide(aProcess(aGate())))
       const gaps = yield* getGaps(receiver)
       assert.deepStrictEqual(
         gaps.map(({ from, reason }) => [reason, isBetween(from, start)]),
-        [
-          ["skipped", true],
-          ["skipped", true],
-        ],
+        Array.from({ length: skips }, () => ["skipped", true]),
       )
     }),
   )
@@ -433,6 +441,8 @@ layer(Layer.merge(layerStores, layerServer))("a supergroup", (it) => {
   )
 })
 
+const upTo100 = Array.from({ length: 100 }, (_, index) => index + 1)
+
 layer(Layer.merge(layerStores, layerServer))("a state that is behind", (it) => {
   it.effect("hears all again, and tells nothing twice", () =>
     Effect.gen(function* () {
@@ -461,24 +471,49 @@ layer(Layer.merge(layerStores, layerServer))("a state that is behind", (it) => {
         return [started, group] as const
       }).pipe(Effect.provide(aProcess(aGate())))
       const [before, events] = [yield* receiver.received, yield* receiver.events]
-      const ends = [yield* statePts(receiver), yield* statePts(receiver, crowd)] as const
-      const behind = [1, 2, 7, 50, 100]
+      const behind = bySize({ change: [1, 2, 7, 50, 100], all: upTo100, night: upTo100 })
+      const expected: Array<string> = []
       for (const [round, many] of behind.entries()) {
-        yield* putPts(receiver, Math.max(1, ends[0] - many))
-        yield* putPts(receiver, Math.max(1, ends[1] - many), crowd)
+        for (const box of [null, crowd]) {
+          yield* putPts(receiver, Math.max(1, (yield* statePts(receiver, box)) - many), box)
+        }
+        yield* server.limitDifferences({ slice: round % 2 === 0 ? 3 : 100 })
         yield* Effect.gen(function* () {
           yield* server.write(digits, crowd, `behind ${many}`)
-          yield* server.write(digits, receiver.digits, `behind ${many}`)
+          const message = yield* server.write(digits, receiver.digits, `behind ${many}`)
+          for (const to of [toUser("behind_one"), toSupergroup(crowd)]) {
+            assert.deepStrictEqual(yield* sendNow(aText(receiver, to, `sent ${many}`)), accepted)
+          }
           yield* awaitTexts(receiver, 80 + 2 * (round + 1))
+          yield* server.edit(message, `behind ${many}!`)
+          expected.push(`behind ${many}`, `behind ${many}!`)
+          yield* awaitEvents(receiver, 20 + round + 1, "message.edited")
         }).pipe(Effect.provide(aProcess(aGate())))
       }
       const after = yield* receiver.received
       assert.deepStrictEqual(after.slice(0, before.length), before)
-      assert.lengthOf(after, before.length + 2 * behind.length)
-      const isNew = (text: string | undefined) => text?.startsWith("behind") === true
       assert.deepStrictEqual(
-        (yield* receiver.events).filter(({ data }) => !isNew(data.received_message?.text)),
-        events,
+        after
+          .slice(before.length)
+          .map(({ text }) => text)
+          .toSorted(),
+        expected.toSorted(),
+      )
+      const told = yield* receiver.events
+      assert.deepStrictEqual(told.slice(0, events.length), events)
+      // Each new message, and each edit of one, once: no echo of an own message, and no gap.
+      assert.deepStrictEqual(
+        told
+          .slice(events.length)
+          .map(({ data, type }) => `${type} ${data.received_message?.text}`)
+          .toSorted(),
+        expected
+          .flatMap((text) =>
+            text.endsWith("!")
+              ? [`message.edited ${text}`]
+              : [`message.received ${text}`, `message.received ${text}`],
+          )
+          .toSorted(),
       )
     }),
   )

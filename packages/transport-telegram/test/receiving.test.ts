@@ -178,6 +178,7 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
         gate.state = "open"
         assert.deepStrictEqual(yield* awaitTexts(receiver, 5), written)
       }).pipe(Effect.provide(aProcess(gate)))
+      assert.strictEqual(gate.turns, 5)
       // Each state came with all updates before it.
       const first = gate.commits.find(({ received }) =>
         received.some((each) => each._tag === "Message" && each.text === "One"),
