@@ -1,31 +1,22 @@
 /**
  * The answers to a fixed run of the fuzzer, in a golden file: status, code, names of headers and of
  * fields for each request. It contains no wording, which may improve. CONTRIBUTING, "Golden files",
- * has the command that writes it.
+ * has the command that writes it. A second run, beside a workspace with conversations, must get the same
+ * answers and calls byte for byte.
  */
-import { expect, it } from "@effect/vitest"
-import { isConversationEvent } from "@messaging-service/core"
-import { processes } from "@messaging-service/testkit"
-import {
-  headersOfHttp,
-  isJson,
-  makeChecker,
-  readDocument,
-} from "@messaging-service/testkit/openapi"
-import type { DocumentObject } from "@messaging-service/testkit/openapi"
-import { Effect } from "effect"
+import { assert, expect, layer } from "@effect/vitest"
+import { headersOfHttp, isJson } from "@messaging-service/testkit/openapi"
+import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import { join, resolve } from "node:path"
-import { emptyReport } from "../src/report.ts"
+import { join } from "node:path"
 import type { Shot } from "../src/request/Shot.ts"
-import { run } from "../src/run.ts"
 import type { Watcher } from "../src/run.ts"
 import type { WireAnswer } from "../src/wire/AnswerReader.ts"
-import { receiver } from "../src/world/Receiver.ts"
+import { fixedRun } from "./FixedRun.ts"
+import { makeNeighbour } from "./Neighbour.ts"
+import { makeRecorder } from "./Recording.ts"
 
-const program = resolve(import.meta.dirname, "../../server/src/main.ts")
 const golden = join(import.meta.dirname, "golden/answers.txt")
-const operatorToken = "operator-token-of-the-fuzzer-0123456789"
 
 /** The names of all fields, as paths; those of a list's entries once. */
 const toFields = (value: unknown, at = ""): ReadonlyArray<string> => {
@@ -86,107 +77,66 @@ const getLine = (
   return `${query}: ${answer.status}${getCode(answer.status, body)} ${toName(toShape(shot, answer, body))}`
 }
 
-/**
- * Stops the service's clock before any of its code runs: only the run moves it. Otherwise a rate limit would
- * end wherever a minute of the machine does.
- */
-const stoppedClock = {
-  NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(
-    `Date.now = () => ${Date.parse("2026-01-15T12:00:00Z")}`,
-  )}`,
-}
+const requests = 3200
 
-/** A moment of service time. */
-const momentSeconds = 0.001
-
-/**
- * The document as workspaces without conversations know it, and without the emulator's receivers and the page
- * of operations: the run asks them the same as before there were any, and so finds a change that they would see.
- */
-const withoutConversations = ({ paths = {}, ...source }: DocumentObject): DocumentObject => {
-  const isOwn = (name: unknown) =>
-    isConversationEvent(name) || (typeof name === "string" && name.startsWith("chats:"))
-  const ownFields = ["chat_id", "reply_to"]
-  const isOwnRecipient = (schema: unknown) =>
-    isJson(schema) && isJson(schema["properties"]) && "chat_id" in schema["properties"]
-  const others = Object.entries(paths).filter(
-    ([path]) =>
-      path !== "/docs/operations" &&
-      !/\/(?:conversations|received-messages|chats|read-marks|react|away|gap|restrictions|receivers)(?:\/|$)/.test(
-        path,
-      ),
-  )
-  const known = JSON.stringify({ ...source, paths: Object.fromEntries(others) }, (key, value) => {
-    if (Array.isArray(value)) return value.filter((each) => !isOwn(each) && !isOwnRecipient(each))
-    return key === "properties" && isJson(value)
-      ? Object.fromEntries(Object.entries(value).filter(([name]) => !ownFields.includes(name)))
-      : value
-  })
-  return JSON.parse(known)
-}
-
-const answers = Effect.gen(function* () {
-  const origin = yield* receiver(() => undefined)
-  const server = yield* processes.startServer(program, {
-    PORT: "0",
-    DATA_DIR: join(yield* processes.temporaryDirectory, "data"),
-    OPERATOR_TOKEN: operatorToken,
-    SEED_EXAMPLE: "false",
-    CLOCK: "adjustable",
-    ...stoppedClock,
-    // Whether its pages are built differs from clone to clone.
-    DASHBOARD: "false",
-    ALLOW_PRIVATE_TARGETS: "true",
-    LOG_LEVEL: "error",
-    DATABASE_URL: "memory:",
-  })
-  const { body: source } = yield* processes.call<DocumentObject>(
-    "GET",
-    `${server.url}/openapi.json`,
-  )
-  // Compressing the page takes longer than the fuzzer waits; it happens once for each coding.
-  for (const coding of ["br", "gzip"]) {
-    yield* Effect.promise(async () => {
-      const page = await fetch(`${server.url}/docs`, { headers: { "accept-encoding": coding } })
-      await page.arrayBuffer()
-    })
-  }
+/** A run beside a workspace that has conversations, or has none. */
+const record = Effect.fnUntraced(function* (listens: boolean) {
   const lines: Array<string> = []
   const shapes = makeShapes()
-  const target = {
-    host: new URL(server.url).host,
-    operatorToken,
-    receiver: origin,
-    document: readDocument(withoutConversations(source)),
-    checker: makeChecker(source),
-  }
-  const options = {
-    seed: 1,
-    requests: 3200,
-    store: "memory",
-    cells: 1,
-    only: undefined,
-    wholeCell: false,
-    seconds: 600,
-    privateTargets: true,
-    verbose: false,
-  }
-  const operator = processes.anOperator(server.url, operatorToken)
-  yield* Effect.promise(() =>
-    run(target, options, emptyReport(), {
-      // The worker ends what is due before time moves, so each answer finds the same work done.
-      ready: () => Effect.runPromise(operator.advance(momentSeconds)),
-      found: () => undefined,
-      onOutcome: (...received) => void lines.push(getLine(shapes.toName, received)),
-      cellDone: () => Promise.resolve(),
+  const recorder = makeRecorder()
+  let received = () => 0
+  yield* Effect.scoped(
+    fixedRun({
+      requests,
+      beside: (operator, url) =>
+        Effect.map(makeNeighbour(operator, url, listens), (neighbour) => {
+          received = neighbour.received
+          return neighbour.act
+        }),
+      onCall: recorder.onCall,
+      onOutcome: (...outcome) => {
+        lines.push(getLine(shapes.toName, outcome))
+        recorder.onOutcome(...outcome)
+      },
     }),
   )
-  return [...lines, "", ...shapes.list(), ""].join("\n")
+  const text = [...lines, "", ...shapes.list(), ""].join("\n")
+  return { ...recorder.end(), received: received(), text }
 })
 
-it.effect("a fixed run of the fuzzer gets the golden file's answers", () =>
-  Effect.gen(function* () {
-    const text = yield* Effect.scoped(answers)
-    yield* Effect.promise(() => expect(text).toMatchFileSnapshot(golden))
-  }),
-)
+class Run extends Context.Service<Run, Effect.Success<ReturnType<typeof record>>>()("test/Run") {
+  static readonly layer = Layer.effect(Run, record(false))
+}
+
+/** Pairs that differ, from shortly before where they do; the first few. */
+const differing = (before: ReadonlyArray<string>, after: ReadonlyArray<string>) =>
+  Array.from({ length: Math.max(before.length, after.length) }, (_, index) => index)
+    .filter((index) => before[index] !== after[index])
+    .slice(0, 10)
+    .map((index) => {
+      const [one = "", other = ""] = [before[index], after[index]]
+      const at = [...one].findIndex((each, place) => each !== other[place])
+      const start = Math.max(0, at - 200)
+      return [one.slice(0, 40), one.slice(start, start + 400), other.slice(start, start + 400)]
+    })
+
+layer(Run.layer)("a fixed run of the fuzzer", (it) => {
+  it.effect("gets the golden file's answers", () =>
+    Effect.gen(function* () {
+      const { text } = yield* Run
+      yield* Effect.promise(() => expect(text).toMatchFileSnapshot(golden))
+    }),
+  )
+
+  it.effect("gets the same answers and calls while another workspace has conversations", () =>
+    Effect.gen(function* () {
+      const before = yield* Run
+      assert.strictEqual(before.received, 0)
+      assert.isAbove(before.calls.length, 100)
+      const after = yield* record(true)
+      assert.isAbove(after.received, requests / 5)
+      assert.deepStrictEqual(differing(before.answers, after.answers), [])
+      assert.deepStrictEqual(differing(before.calls, after.calls), [])
+    }),
+  )
+})
