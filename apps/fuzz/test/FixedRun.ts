@@ -59,7 +59,7 @@ export type Operator = ReturnType<typeof processes.anOperator>
 export interface FixedRun {
   readonly requests: number
   /** Runs before the first request; what it returns runs before each. */
-  readonly beside?: (
+  readonly neighbour?: (
     operator: Operator,
     url: string,
   ) => Effect.Effect<
@@ -74,7 +74,7 @@ export interface FixedRun {
 
 /** Starts a server, runs, and ends the server with the scope. */
 export const fixedRun = Effect.fnUntraced(function* ({
-  beside = () => Effect.succeed(Effect.void),
+  neighbour = () => Effect.succeed(Effect.void),
   onCall = () => undefined,
   onOutcome,
   requests,
@@ -124,7 +124,7 @@ export const fixedRun = Effect.fnUntraced(function* ({
   }
   const operator = processes.anOperator(server.url, operatorToken)
   // The worker ends what is due before time moves, so each answer finds the same work done.
-  const step = yield* beside(operator, server.url)
+  const step = yield* neighbour(operator, server.url)
   const ready = Effect.andThen(step, operator.advance(momentSeconds))
   yield* Effect.promise(() =>
     run(target, options, emptyReport(), {

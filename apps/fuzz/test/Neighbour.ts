@@ -34,10 +34,10 @@ export const makeNeighbour = Effect.fnUntraced(function* (
   const phone = `/simulator/numbers/${number.id}`
   if (listens) yield* operator.request("PUT", `${own}/conversations`, { groups: true })
   const { key: token } = yield* operator.aKey(workspace, { scopes: "all" })
-  const ask = <Body = Created>(method: string, path: string, body?: unknown) =>
+  const request = <Body = Created>(method: string, path: string, body?: unknown) =>
     processes.call<Body>(method, `${url}/api/v2${path}`, { token, body })
-  const endpoint = yield* ask("POST", "/webhooks", { url: `${hook}/hook` })
-  yield* ask("PATCH", `/webhooks/${endpoint.body.id}`, { events })
+  const endpoint = yield* request("POST", "/webhooks", { url: `${hook}/hook` })
+  yield* request("PATCH", `/webhooks/${endpoint.body.id}`, { events })
 
   const ada = { phone: "+15550700001", name: "Ada" }
   let received = 0
@@ -61,7 +61,10 @@ export const makeNeighbour = Effect.fnUntraced(function* (
     if (change !== undefined) yield* operator.request("POST", path, text)
   })
   const send = Effect.gen(function* () {
-    const { body } = yield* ask("POST", "/messages", { to: { phone: ada.phone }, text: "Hello" })
+    const { body } = yield* request("POST", "/messages", {
+      to: { phone: ada.phone },
+      text: "Hello",
+    })
     const message = `/simulator/messages/${body.id}`
     yield* operator.request("POST", "/simulator/settle")
     yield* operator.request("POST", `${message}/ticks`, { status: "read" })
@@ -76,10 +79,10 @@ export const makeNeighbour = Effect.fnUntraced(function* (
     operator.request("POST", `${own}/numbers/${number.id}/pause`),
     operator.request("POST", `${own}/numbers/${number.id}/resume`),
   ]
-  let turn = 0
+  let count = 0
   return {
     /** Does the next of them. */
-    act: Effect.suspend(() => steps[turn++ % steps.length] ?? Effect.void),
+    act: Effect.suspend(() => steps[count++ % steps.length] ?? Effect.void),
     /** How many messages it has received. */
     received: () => received,
   }

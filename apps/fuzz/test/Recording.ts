@@ -1,4 +1,4 @@
-/** What a service answered and called, byte for byte, but for what is drawn anew in each run. */
+/** What a service answered and called, byte for byte, but for what each run draws. */
 import { createHash } from "node:crypto"
 import type { ReceivedCall } from "../src/oracle/calls.ts"
 import type { Watcher } from "../src/run.ts"

@@ -1,7 +1,7 @@
 /**
  * The answers to a fixed run of the fuzzer, in a golden file: status, code, names of headers and of
  * fields for each request. It contains no wording, which may improve. CONTRIBUTING, "Golden files",
- * has the command that writes it. A second run, beside a workspace with conversations, must get the same
+ * has the command that writes it. A second run, next to a workspace with conversations, must get the same
  * answers and calls byte for byte.
  */
 import { assert, expect, layer } from "@effect/vitest"
@@ -79,7 +79,7 @@ const getLine = (
 
 const requests = 3200
 
-/** A run beside a workspace that has conversations, or has none. */
+/** A run next to a workspace that has conversations, or has none. */
 const record = Effect.fnUntraced(function* (listens: boolean) {
   const lines: Array<string> = []
   const shapes = makeShapes()
@@ -88,10 +88,10 @@ const record = Effect.fnUntraced(function* (listens: boolean) {
   yield* Effect.scoped(
     fixedRun({
       requests,
-      beside: (operator, url) =>
-        Effect.map(makeNeighbour(operator, url, listens), (neighbour) => {
-          received = neighbour.received
-          return neighbour.act
+      neighbour: (operator, url) =>
+        Effect.map(makeNeighbour(operator, url, listens), ({ act, received: count }) => {
+          received = count
+          return act
         }),
       onCall: recorder.onCall,
       onOutcome: (...outcome) => {
