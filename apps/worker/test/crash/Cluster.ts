@@ -118,11 +118,21 @@ const attempt = (url: string, method: string, options: Requester) =>
 /** Additional settings of a service. */
 export type Settings = Readonly<Record<string, string>>
 
+/** Settings that one member has beside the others'. */
+type OwnSettings = Partial<Readonly<Record<Member, Settings>>>
+
 interface Plan extends Pick<Cluster, "members" | "workers" | "outlive"> {
   readonly settings: Settings
+  readonly own?: OwnSettings
 }
 
-const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, workers }: Plan) {
+const startMembers = Effect.fnUntraced(function* ({
+  members,
+  outlive,
+  own = {},
+  settings,
+  workers,
+}: Plan) {
   const scope = yield* Effect.scope
   const shared = {
     CLOCK: "adjustable",
@@ -138,9 +148,10 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
     member: Member,
   ): Effect.Effect<processes.ServiceProcess, never, Scope.Scope> =>
     Effect.gen(function* () {
+      const set = { ...shared, ...own[member] }
       return member === "server"
-        ? yield* processes.start(programs.server, { ...shared, PORT: yield* Ref.get(port) })
-        : yield* processes.start(programs.worker, shared)
+        ? yield* processes.start(programs.server, { ...set, PORT: yield* Ref.get(port) })
+        : yield* processes.start(programs.worker, set)
     })
 
   const started = new Map<Member, processes.ServiceProcess>()
@@ -217,7 +228,15 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
 
 /** Starts the three on a new PostgreSQL; everything ends with the scope. */
 export const startCluster = Effect.fnUntraced(function* (settings: Settings = {}) {
-  const database = yield* (yield* EmbeddedPostgres).createDatabase()
+  return yield* startClusterOn(yield* (yield* EmbeddedPostgres).createDatabase(), settings)
+})
+
+/** The same on that database. */
+export const startClusterOn = Effect.fnUntraced(function* (
+  database: TestDatabase,
+  settings: Settings,
+  own: OwnSettings = {},
+) {
   const cluster = yield* startMembers({
     members: ["server", "worker one", "worker two"],
     workers: ["worker one", "worker two"],
@@ -227,6 +246,7 @@ export const startCluster = Effect.fnUntraced(function* (settings: Settings = {}
       WORKER: "separate",
       ...settings,
     },
+    own,
     outlive: (millis) =>
       withDatabase({ database })(passTime(millis)).pipe(Effect.asVoid, Effect.orDie),
   })

@@ -236,6 +236,35 @@ export const countStored = (cluster: PostgresCluster) =>
     }),
   ).pipe(Effect.orDie)
 
+/** The platform's ids of what each number has in the database. */
+export const readStoredIds = (cluster: PostgresCluster) =>
+  withDatabase(cluster)(
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const rows = yield* sql<{ readonly number: number; readonly ids: ReadonlyArray<string> }>`
+        select number_id::int as number, array_agg(remote_id) as ids
+        from received_messages
+        group by number_id`
+      return new Map(rows.map(({ ids, number }) => [number, new Set(ids)]))
+    }),
+  ).pipe(Effect.orDie)
+
+/** What a number told WhatsApp that it has, and what the database does not have. */
+export const findEarlyReceipts = ({ cluster, inboxes, remotes }: Conversations) =>
+  Effect.gen(function* () {
+    // Asked for before the database is read: what is stored meanwhile is no early receipt.
+    const ofWhatsApp = inboxes.filter(({ platform }) => platform === "whatsapp")
+    const acknowledged = ofWhatsApp.map(({ expected, id, phone }) => {
+      const unanswered = new Set(remotes.whatsApp.unanswered(phone))
+      const ids = expected.flatMap(({ remoteId }) => remoteId ?? [])
+      return { id, ids: ids.filter((remoteId) => !unanswered.has(remoteId)) }
+    })
+    const stored = yield* readStoredIds(cluster)
+    return acknowledged.flatMap(({ id, ids }) =>
+      ids.filter((remoteId) => stored.get(id)?.has(remoteId) !== true),
+    )
+  })
+
 /** The fields of a ReceivedMessage that tests read. */
 interface Received {
   readonly id: number
