@@ -83,7 +83,7 @@ export interface Gate {
     readonly received: ReadonlyArray<Incoming>
   }>
   refusals: number
-  /** What was told: each message and change takes one turn, without the vault's pace. */
+  /** How many received messages and changes took their turn. The pace of the vault is left out. */
   turns: number
 }
 

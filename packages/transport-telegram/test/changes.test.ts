@@ -499,11 +499,11 @@ layer(Layer.merge(layerStores, layerServer))("a state that is behind", (it) => {
           .toSorted(),
         expected.toSorted(),
       )
-      const told = yield* receiver.events
-      assert.deepStrictEqual(told.slice(0, events.length), events)
+      const allEvents = yield* receiver.events
+      assert.deepStrictEqual(allEvents.slice(0, events.length), events)
       // Each new message, and each edit of one, once: no echo of an own message, and no gap.
       assert.deepStrictEqual(
-        told
+        allEvents
           .slice(events.length)
           .map(({ data, type }) => `${type} ${data.received_message?.text}`)
           .toSorted(),
