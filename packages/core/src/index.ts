@@ -850,6 +850,7 @@ export type { TelegramLoginState, TelegramLoginView, OutgoingMedia } from "./sto
 export type { OutgoingMessage, PhonesOutcome, SendOutcome, TakeEvent } from "./store/Transport.ts"
 export type { FileRequest, Transport, TransportEvent } from "./store/Transport.ts"
 export type { ReadMark, ReadMarkOutcome } from "./store/Transport.ts"
+export { isBacklogFull, type Backlog } from "./service/ReceivingPace.ts"
 export { makeSessionAccess, retryUntilStoreAnswers } from "./service/SessionAccess.ts"
 export type { SessionAccess } from "./service/SessionAccess.ts"
 export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"

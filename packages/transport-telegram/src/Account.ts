@@ -40,6 +40,7 @@ import { isSupergroup, toMessageId } from "./incoming.ts"
 import { makeInbox } from "./Inbox.ts"
 import type { Inbox } from "./Inbox.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
+import { askForChannels } from "./updates.ts"
 import { heldMillis, isHeld, makeOwnedLogins, makeLoginClients } from "./Login.ts"
 import {
   archiveType,
@@ -410,12 +411,10 @@ const startUpdates = ({ client, events }: Listening) =>
 /** Asks for what came meanwhile, and for what could not be read of channels. */
 const askAgain = ({ client, inbox }: Listening): void => {
   client.handleClientUpdate({ _: "updatesTooLong" }, false)
-  const updates = Array.from(inbox.channels.unread, (channelId) => ({
-    _: "updateChannelTooLong" as const,
-    channelId,
-  }))
-  if (updates.length === 0) return
-  client.handleClientUpdate({ _: "updates", updates, users: [], chats: [], date: 0, seq: 0 }, false)
+  const { unread } = inbox.channels
+  if (unread.size === 0) return
+  const channels = Array.from(unread, (channelId) => [channelId, undefined] as const)
+  client.handleClientUpdate(askForChannels(channels), false)
 }
 
 /** Asks regularly: an unanswered question makes the library notice a dead connection soon. */

@@ -32,7 +32,7 @@ import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import type { Inbox } from "./Inbox.ts"
 import type { TelegramApplication, TelegramSettings } from "./TelegramSettings.ts"
-import { hearDifferences, hearUpdates } from "./updates.ts"
+import { hearDifferences, hearUpdates, makeHearing } from "./updates.ts"
 
 // Outcomes of Telegram's errors
 
@@ -530,7 +530,7 @@ const openClient = (
     server === null
       ? null
       : { id: otherServer, ipAddress: server.host, port: server.port, mediaOnly: false }
-  const hearing = inbox && { inbox, tooLong: new Set<number>() }
+  const hearing = inbox && makeHearing(inbox)
   const base = new BaseTelegramClient({
     apiId: application.id,
     apiHash: Redacted.value(application.hash),

@@ -17,7 +17,17 @@ import {
   toUser,
   until,
 } from "./LiveWorld.ts"
-import { aGate, aProcess, aReceiver, awaitTexts, getTexts, putPts, statePts } from "./Receiving.ts"
+import {
+  aGate,
+  aProcess,
+  aReceiver,
+  awaitTexts,
+  getEvents,
+  getGaps,
+  getTexts,
+  putPts,
+  statePts,
+} from "./Receiving.ts"
 
 layer(layerWorld)("what a person writes", (it) => {
   it.effect("is stored with its author, and what the owner writes elsewhere as an echo", () =>
@@ -187,26 +197,82 @@ layer(Layer.merge(layerStores, layerServer))("a process over a store", (it) => {
     }),
   )
 
-  it.effect("keeps a bounded number of messages while the store is away, and loses none", () =>
+  for (const [bound, size, most] of [
+    ["1,000 messages", 1, 1000],
+    // With what a message has in addition to its text.
+    ["8 MiB", 16_000, 262],
+  ] as const) {
+    it.effect(
+      `keeps ${bound} in memory while the store is away, and stores all in order later`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* TelegramServer
+          const gate = aGate()
+          const written = Array.from({ length: 1500 }, (_, index) => String(index).padEnd(size))
+          const receiver = yield* Effect.gen(function* () {
+            const started = yield* aReceiver()
+            const { digits } = yield* aPerson()
+            const calls = (method: string) => server.calls(started.digits, `updates.${method}`)
+            gate.state = "away"
+            yield* server.write(digits, started.digits, "First")
+            yield* until(() => gate.refusals > 0)
+            const before = yield* statePts(started)
+            for (const text of written) yield* server.write(digits, started.digits, text, "short")
+            // The second one follows the answer of the first, which follows the messages.
+            const [requests, differences] = [calls("getState"), calls("getDifference")]
+            yield* until(() => calls("getState") >= requests + 3)
+            assert.strictEqual(calls("getDifference"), differences)
+            assert.strictEqual(yield* statePts(started), before)
+            gate.state = "open"
+            assert.deepStrictEqual(yield* awaitTexts(started, 1501), ["First", ...written])
+            assert.isAtLeast(calls("getDifference") - differences, Math.ceil((1500 - most) / 100))
+            return started
+          }).pipe(Effect.provide(aProcess(gate, { keepAliveMillis: 50 })))
+          assert.deepStrictEqual(yield* getGaps(receiver), [])
+          assert.lengthOf(yield* getEvents(receiver, "message.received"), 1501)
+          // A commit may have one answer of 100 in addition to what waited.
+          const largest = Math.max(...gate.commits.map(({ received }) => received.length))
+          assert.isAtMost(largest, most + 100)
+          assert.isAtLeast(largest, most - 30)
+        }),
+    )
+  }
+
+  it.effect("reads no more of many groups at once than its bound, and misses nothing", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const gate = aGate()
-      yield* Effect.gen(function* () {
-        const receiver = yield* aReceiver()
-        const { digits } = yield* aPerson()
-        const calls = (method: string) => server.calls(receiver.digits, `updates.${method}`)
-        gate.state = "away"
-        const written = Array.from({ length: 1500 }, (_, index) => String(index))
-        yield* server.write(digits, receiver.digits, "First")
-        yield* until(() => gate.refusals > 0)
-        for (const text of written) yield* server.write(digits, receiver.digits, text, "short")
-        // The second one follows the answer of the first, which follows the messages.
-        const [requests, differences] = [calls("getState"), calls("getDifference")]
-        yield* until(() => calls("getState") >= requests + 3)
-        gate.state = "open"
-        assert.deepStrictEqual(yield* awaitTexts(receiver, 1501), ["First", ...written])
-        assert.isAbove(calls("getDifference"), differences)
-      }).pipe(Effect.provide(aProcess(gate, { keepAliveMillis: 50 })))
+      const { digits } = yield* aPerson()
+      const receiver = yield* Effect.gen(function* () {
+        const started = yield* aReceiver({ groups: true })
+        const members = [digits, started.digits]
+        const titles = Array.from({ length: 15 }, (_, index) => `Crowd ${index}`)
+        const groups = yield* Effect.forEach(titles, (title) =>
+          server.group(title, members, "supergroup"),
+        )
+        for (const group of groups) yield* server.write(digits, group, "0")
+        yield* awaitTexts(started, groups.length)
+        yield* server.down
+        for (let count = 1; count <= 250; count++) {
+          for (const group of groups) yield* server.write(digits, group, String(count))
+        }
+        yield* server.up
+        yield* awaitTexts(started, groups.length * 251)
+        return started
+      }).pipe(Effect.provide(aProcess(gate)))
+      const chats = Map.groupBy(yield* receiver.received, ({ chat }) => chat.name)
+      assert.strictEqual(chats.size, 15)
+      const inOrder = Array.from({ length: 251 }, (_, index) => String(index))
+      for (const [, messages] of chats) {
+        assert.deepStrictEqual(
+          messages.map(({ text }) => text),
+          inOrder,
+        )
+      }
+      assert.deepStrictEqual(yield* getGaps(receiver), [])
+      const sizes = gate.commits.map(({ received }) => received.length)
+      // What was under way at the bound: one answer of 100 for each of four channels.
+      assert.isAtMost(Math.max(...sizes), 1400)
     }),
   )
 

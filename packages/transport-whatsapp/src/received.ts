@@ -5,6 +5,7 @@
  * Messages are handled one after the other in the order of their arrival, so that commits keep it.
  */
 import { setImmediate } from "node:timers/promises"
+import { isBacklogFull } from "@messaging-service/core"
 import type { Addressed, Incoming } from "@messaging-service/core"
 import { encodeWAMessage, proto, unpadRandomMax16 } from "baileys"
 import type {
@@ -267,10 +268,6 @@ const handOver = async (
 
 // Arrivals
 
-/** What came and is not handled; above either bound the connection is read no further. */
-const maxWaiting = 1000
-const maxWaitingBytes = 8 * 1024 * 1024
-
 const ciphertextsIn = ({ content }: BinaryNode): ReadonlyArray<Uint8Array> =>
   Array.isArray(content)
     ? content.flatMap((child) => (child.content instanceof Uint8Array ? [child.content] : []))
@@ -289,14 +286,14 @@ export const makeTurns = () => {
 /** Hands messages to the library in the order of their arrival, each once the one before is handled. */
 export const makeArrivals = (receiving: Receiving, reading: Reading) => {
   const inTurn = makeTurns()
-  let waiting = 0
-  let bytes = 0
+  const backlog = { messages: 0, bytes: 0 }
   let isPaused = false
 
+  /** With a full backlog the connection is read no further. */
   const count = (messages: 1 | -1, size: number) => {
-    waiting += messages
-    bytes += messages * size
-    const isFull = waiting >= maxWaiting || bytes >= maxWaitingBytes
+    backlog.messages += messages
+    backlog.bytes += messages * size
+    const isFull = isBacklogFull(backlog)
     if (isFull === isPaused) return
     isPaused = isFull
     if (isFull) reading.pause()

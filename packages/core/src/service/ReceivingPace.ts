@@ -1,4 +1,7 @@
-/** How fast a number receives: what comes faster waits at the platform (contract: Guarantees of conversations). */
+/**
+ * How fast a number receives, and how much of it waits in memory: what is above that waits at the platform
+ * (contract: Guarantees of conversations).
+ */
 import { Clock, Effect } from "effect"
 
 /** At most so many messages within so long. */
@@ -31,3 +34,15 @@ export const makeReceivingPace = (): Effect.Effect<void> => {
   })
   return take
 }
+
+/** What came for a number and is not stored. */
+export interface Backlog {
+  readonly messages: number
+  readonly bytes: number
+}
+
+const maxBacklog: Backlog = { messages: 1000, bytes: 8 * 1024 * 1024 }
+
+/** Whether a transport takes no more of a number into memory until something of it is stored. */
+export const isBacklogFull = ({ bytes, messages }: Backlog): boolean =>
+  messages >= maxBacklog.messages || bytes >= maxBacklog.bytes
