@@ -7,6 +7,8 @@ import {
   linkRemedies,
   pausedTexts,
   resumeRemedies,
+  waitingTexts,
+  whyLabels,
 } from "../pages/messages/words.ts"
 
 const first = (reason: WaitsFor["reason"], because: string) =>
@@ -36,4 +38,11 @@ it("names the remedy of every reason that a user must end", () => {
 
 it("names none where the number connects by itself", () => {
   assert.strictEqual(first("not_connected", "connection_lost")?.ends, null)
+})
+
+it("tells a message that is being sent from one behind it", () => {
+  const waits = (ahead: number) =>
+    sentences({ for: [{ reason: "sending", because: null, until: null }], ahead })[0]?.message
+  assert.strictEqual(waits(0), whyLabels.beingSent)
+  assert.strictEqual(waits(1), waitingTexts.sending)
 })

@@ -28,7 +28,7 @@ const bySelf = (message: string, until: string | null): Sentence => ({
   until,
 })
 
-const sentence = ({ because, reason, until }: WaitsFor): Sentence => {
+const sentence = ({ because, reason, until }: WaitsFor, ahead: number): Sentence => {
   switch (reason) {
     case "not_connected": {
       const message = disconnectedTexts[because ?? ""] ?? waitingTexts.connecting
@@ -41,6 +41,9 @@ const sentence = ({ because, reason, until }: WaitsFor): Sentence => {
       const ends = resumeRemedies[because ?? "paused"] ?? resumeRemedies["paused"] ?? null
       return { message, remedy: "resume", ends, until }
     }
+    case "sending":
+      // A number sends one message at a time: with none ahead it is this one.
+      return bySelf(ahead === 0 ? whyLabels.beingSent : waitingTexts.sending, until)
     default:
       return bySelf(waitingTexts[reason], until)
   }
@@ -51,7 +54,9 @@ const weight = ({ remedy, until }: Sentence): number =>
   remedy === null ? (until === null ? 0 : Date.parse(until)) : Number.POSITIVE_INFINITY
 
 export const sentences = (waiting: Waiting): ReadonlyArray<Sentence> => {
-  const all = waiting.for.map(sentence).toSorted((a, b) => weight(b) - weight(a))
+  const all = waiting.for
+    .map((one) => sentence(one, waiting.ahead))
+    .toSorted((a, b) => weight(b) - weight(a))
   if (all.length > 0) return all
   return [bySelf(waiting.ahead > 0 ? whyLabels.others : whyLabels.soon, null)]
 }

@@ -151,6 +151,7 @@ export const whyLabels = {
         : `${count.toLocaleString()} messages are ahead of it.`,
   others: "Waiting for the messages ahead of it.",
   soon: "Waiting for a free worker.",
+  beingSent: "It is being sent now. The platform has not responded yet.",
 }
 
 export const waitingTexts = {
