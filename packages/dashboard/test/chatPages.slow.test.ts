@@ -413,4 +413,43 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await goTo(page, dashboard, `/w/${id}/chats`)
       await page.getByText("Conversations are off").waitFor()
     }))
+
+  it("are turned on with their settings, and keys from before are named as without chats", () =>
+    onPage("/w/1/overview", async (page) => {
+      const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces", {
+        name: unique("Later"),
+      })) as { id: number }
+      const path = `/admin/v1/workspaces/${id}`
+      await dashboard.operate("POST", `${path}/keys`, { version: 2, name: "Till" })
+      await goTo(page, dashboard, `/w/${id}/settings`)
+      const till = page.getByRole("row", { name: /Till/ })
+      await till.getByRole("cell", { name: "all", exact: true }).first().waitFor()
+      await page.getByText("stays on the phones.").waitFor()
+
+      await page.getByRole("button", { name: "Turn on" }).click()
+      const dialog = page.getByRole("dialog")
+      assert.deepStrictEqual(await barriers(page), [])
+      await dialog.getByLabel("Largest file (MiB)").fill("0.5")
+      await dialog.getByLabel("Groups").check()
+      await dialog.getByRole("button", { name: "Turn on" }).click()
+      await page.getByText("512 KiB").waitFor()
+      await till.getByRole("cell", { name: "all but Read chats, Change chats" }).waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+
+      await page.getByRole("button", { name: "Edit" }).click()
+      await dialog.getByLabel("Retention (days)").fill("7")
+      await dialog.getByRole("button", { name: "Save" }).click()
+      await assertCount(dialog, 0)
+      assert.deepInclude(await dashboard.operate("GET", `${path}/conversations`), {
+        groups: true,
+        max_file_bytes: 524_288,
+        retention_days: 7,
+      })
+      await page.getByRole("main").getByRole("link", { name: "Webhooks" }).click()
+      await page.getByRole("button", { name: "Add webhook" }).first().click()
+      const written = dialog.getByRole("group", { name: "What people write" })
+      assert.isFalse(await written.getByLabel("Received").isChecked())
+      assert.isTrue(await dialog.getByLabel("Sent", { exact: true }).isChecked())
+      assert.deepStrictEqual(await barriers(page), [])
+    }))
 })

@@ -26,15 +26,19 @@ const never = <span className="text-soft">{labels.never}</span>
 
 const allScopeLabels = { ...scopeLabels, ...chatScopeLabels }
 
-const toScopes = ({ scopes: allowed }: Key): string =>
-  scopes.every((scope) => allowed.includes(scope))
-    ? labels.everything
-    : allowed.map((scope) => allScopeLabels[scope][0]).join(", ")
+/** Version 1 has no chats, so its keys lack nothing. */
+const toScopes = ({ scopes: allowed, version }: Key, hasChats: boolean): string => {
+  if (!scopes.every((scope) => allowed.includes(scope)))
+    return allowed.map((scope) => allScopeLabels[scope][0]).join(", ")
+  const missing = allScopes.filter((scope) => !allowed.includes(scope))
+  if (!hasChats || version === 1 || missing.length === 0) return labels.everything
+  return labels.allBut(missing.map((scope) => allScopeLabels[scope][0]))
+}
 
 const Ends = ({ of: { expires_at: at } }: { of: Key }) =>
   at === null ? never : <When at={at} how="clock" />
 
-const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
+const getColumns = (revoke: (key: Key) => void, hasChats: boolean): Columns<Key> => [
   {
     name: labels.name,
     cell: (key) => (
@@ -43,7 +47,7 @@ const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
         <span className="ml-2 font-mono text-xs text-faint">…{key.last4}</span>
         <Marks of={key} />
         <span className="block text-xs whitespace-normal text-soft md:hidden">
-          {labels.scopes}: {toScopes(key)} · {labels.ends}: <Ends of={key} />
+          {labels.scopes}: {toScopes(key, hasChats)} · {labels.ends}: <Ends of={key} />
         </span>
       </>
     ),
@@ -51,7 +55,7 @@ const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
   {
     name: labels.scopes,
     wide: true,
-    cell: toScopes,
+    cell: (key) => toScopes(key, hasChats),
   },
   {
     name: labels.numbers,
@@ -84,6 +88,7 @@ const getColumns = (revoke: (key: Key) => void): Columns<Key> => [
 
 export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) => {
   const keys = useQuery(operationQuery("GET /admin/v1/workspaces/{id}/keys", { path: { id } }))
+  const { data: conversations } = useConversations(id)
   const [isMaking, setIsCreating] = useState(false)
   const [revoking, setRevoking] = useState<Key | null>(null)
   const [showsRevoked, setShowsRevoked] = useState(false)
@@ -103,7 +108,7 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
               <div className="w-full">
                 <Table
                   caption={labels.caption}
-                  columns={getColumns(setRevoking)}
+                  columns={getColumns(setRevoking, conversations != null)}
                   rows={visible.toReversed()}
                   empty={["key", labels.empty, labels.emptyAbout, add]}
                 />

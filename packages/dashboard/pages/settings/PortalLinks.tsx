@@ -117,7 +117,7 @@ const MakeLink = ({ close, id }: { id: number; close: () => void }) => {
   if (make.data !== undefined)
     return (
       <DoneDialog title={labels.make} close={close}>
-        <Secret label={labels.link} text={make.data.url} />
+        <Secret label={labels.link} text={make.data.url} about={labels.linkAbout} />
       </DoneDialog>
     )
   const submit = (data: FormData) => {

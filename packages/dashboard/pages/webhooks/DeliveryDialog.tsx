@@ -7,7 +7,7 @@ import { Dialog } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"
 import { dialogLabels } from "../ui/words.ts"
 import type { WebhookPath } from "./EndpointFields.tsx"
-import { bodyLabels as labels, logLabels } from "./words.ts"
+import { answerLabels, bodyLabels as labels, logLabels } from "./words.ts"
 
 /** JSON with its lines; any other text as it is. */
 const readable = (text: string): string => {
@@ -67,7 +67,7 @@ export const DeliveryDialog = ({
           <div className="flex min-w-0 flex-col gap-4">
             <Body label={labels.sent} none={labels.erased} text={sent} />
             <Body
-              label={labels.answered}
+              label={labels.answered(answerLabels(attempt.error, attempt.response_status))}
               none={answered === "" ? labels.empty : labels.nothing}
               text={answered}
             />

@@ -3,7 +3,7 @@ import type { Webhook } from "@messaging-service/client"
 import { useConversations } from "../settings/conversations.ts"
 import { CheckField, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { eventLabels, newWebhookLabels as labels } from "./words.ts"
+import { eventGroupLabels, eventLabels, newWebhookLabels as labels } from "./words.ts"
 
 const events = Object.keys(eventLabels) as ReadonlyArray<Webhook["events"][number]>
 
@@ -83,22 +83,43 @@ const Events = ({
 }) => {
   const conversations = useConversations(id)
   const offered = conversations.data == null ? ofMessageEnds : events
+  const groups = toGroups(offered)
   return (
-    <fieldset className="flex flex-col gap-2">
+    <fieldset className="flex flex-col gap-3">
       <legend className="pb-1 text-sm font-medium">{labels.events}</legend>
-      {offered.map((one) => (
-        <CheckField
-          key={one}
-          name={one}
-          label={eventLabels[one]}
-          defaultChecked={chosen.includes(one)}
-        />
+      {groups.map(([title, ones]) => (
+        <div key={title} role="group" aria-label={title} className="flex flex-col gap-2">
+          {groups.length > 1 && <p className="label">{title}</p>}
+          <div className="grid gap-2 sm:grid-cols-2">
+            {ones.map((one) => (
+              <CheckField
+                key={one}
+                name={one}
+                label={eventLabels[one]}
+                defaultChecked={chosen.includes(one)}
+              />
+            ))}
+          </div>
+        </div>
       ))}
       <p role="alert" className="text-xs text-red empty:hidden">
         {problem}
       </p>
     </fieldset>
   )
+}
+
+type EventType = Webhook["events"][number]
+
+/** In their order, each below its title. */
+const toGroups = (offered: ReadonlyArray<EventType>) => {
+  const groups: Array<readonly [title: string, events: Array<EventType>]> = []
+  for (const one of offered) {
+    const title = eventGroupLabels[one]
+    if (title !== undefined) groups.push([title, []])
+    groups.at(-1)?.[1].push(one)
+  }
+  return groups
 }
 
 /** The ids of one endpoint's operations. */

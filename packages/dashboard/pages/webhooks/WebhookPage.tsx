@@ -147,6 +147,7 @@ const About = ({
           </Link>
         )}
       </div>
+      <p className="text-xs break-words text-soft">{labels.events(webhook.events)}</p>
       {webhook.disabled_reason !== null && (
         <p className="flex flex-wrap items-center gap-3 rounded-md bg-red-wash px-3 py-2 text-sm text-red">
           <span className="mr-auto">{stoppedLabels[webhook.disabled_reason]}</span>

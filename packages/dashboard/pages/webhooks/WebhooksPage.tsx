@@ -112,7 +112,11 @@ const NewWebhook = ({
     return (
       <DoneDialog title={newWebhookLabels.title} close={close}>
         {"secret" in add.data ? (
-          <Secret label={newWebhookLabels.secret} text={add.data.secret} />
+          <Secret
+            label={newWebhookLabels.secret}
+            text={add.data.secret}
+            about={newWebhookLabels.secretAbout}
+          />
         ) : (
           <p>{newWebhookLabels.known}</p>
         )}

@@ -51,6 +51,7 @@ export const logLabels = {
   redeliverEvent: (event: string) => `Redeliver event ${event}`,
   queued: (type: string) => `${type} is queued for redelivery.`,
   secret: (last4: string) => `secret ends in ${last4}`,
+  events: (names: ReadonlyArray<string>) => `Receives ${names.join(", ")}`,
 }
 
 const deliveryErrorLabels: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
@@ -81,6 +82,7 @@ export const newWebhookLabels = {
   events: "Events",
   action: buttonNames.addWebhook,
   secret: "Signing secret",
+  secretAbout: "Copy it now. It is not shown again. Your program verifies events with it.",
   known:
     "This webhook already exists and its secret was shown then. Rotate the secret to get a new one.",
 }
@@ -115,7 +117,7 @@ export const recoverLabels = {
 export const bodyLabels = {
   title: (type: string, attempt: number) => `${type}, attempt ${attempt}`,
   sent: "Request",
-  answered: "Response",
+  answered: (answer: string) => `Response: ${answer}`,
   erased: "The event is erased.",
   empty: "Empty response.",
   nothing: "No response, or not text.",
@@ -128,19 +130,26 @@ export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = 
   "message.expired": "Expired",
   "message.delivered": "Delivered",
   "message.read": "Read",
-  "number.connected": "Number connected",
-  "number.disconnected": "Number disconnected",
-  "number.paused": "Number paused",
-  "number.resumed": "Number resumed",
-  "number.gap": "Messages may be missing",
-  "number.restricted": "New chats closed",
-  "number.unrestricted": "New chats open",
   "message.received": "Received",
   "message.echo": "Written on the phone",
   "message.edited": "Edited",
-  "message.revoked": "Revoked",
+  "message.revoked": "Deleted by its author",
   "message.reaction": "Reaction",
-  "message.recovered": "Recovered",
+  "message.recovered": "Readable after all",
+  "number.gap": "Messages may be missing",
+  "number.connected": "Connected",
+  "number.disconnected": "Disconnected",
+  "number.paused": "Paused",
+  "number.resumed": "Resumed",
+  "number.restricted": "New chats closed",
+  "number.unrestricted": "New chats open",
+}
+
+/** Each title has the events from this one on. */
+export const eventGroupLabels: Readonly<Partial<Record<Webhook["events"][number], string>>> = {
+  "message.sent": "Your messages",
+  "message.received": "What people write",
+  "number.connected": "Numbers",
 }
 
 export const callbacksLabels = {
