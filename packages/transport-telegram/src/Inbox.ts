@@ -101,8 +101,8 @@ const makeLatest = <A>(most: number) => {
 }
 
 /**
- * Leaves out what is known, and puts what changed again within a second after the former: Telegram's times
- * are whole seconds.
+ * Leaves out what is known, and puts a reaction that changed again within a second after the former: Telegram's
+ * times are whole seconds. Edits with one time keep it, and count in their order.
  */
 const makeChangeOrder = () => {
   const latest = makeLatest<{ readonly digest: string; readonly at: number }>(maxChanges)
@@ -113,7 +113,8 @@ const makeChangeOrder = () => {
     const digest = hash("sha256", JSON.stringify(content), "base64")
     const known = latest.get(name)
     if (known?.digest === digest) return null
-    const at = known === undefined ? incoming.at : Math.max(incoming.at, known.at + 1)
+    const earliest = change.type === "reaction" && known !== undefined ? known.at + 1 : 0
+    const at = Math.max(incoming.at, earliest)
     latest.set(name, { digest, at })
     return { ...incoming, at }
   }

@@ -519,6 +519,39 @@ layer(Layer.merge(layerStores, layerServer))("a state that is behind", (it) => {
   )
 })
 
+layer(Layer.merge(layerStores, layerServer))("edits within a second", (it) => {
+  it.effect("all count, whichever process hears of them, and none twice", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { digits } = yield* aPerson()
+      const [receiver, message] = yield* Effect.gen(function* () {
+        const started = yield* aReceiver()
+        const written = yield* server.write(digits, started.digits, "First")
+        yield* server.edit(written, "1")
+        yield* awaitEvents(started, 1, "message.edited")
+        return [started, written] as const
+      }).pipe(Effect.provide(aProcess(aGate())))
+      const second = message.editDate
+      const texts = ["1", ...Array.from({ length: 10 }, (_, index) => `${index + 2}`)]
+      for (const [round, text] of texts.slice(1).entries()) {
+        yield* server.edit(message, text)
+        message.editDate = second
+        // Sometimes with a state before the former edits.
+        if (round % 2 === 1)
+          yield* putPts(receiver, Math.max(1, (yield* statePts(receiver)) - round))
+        yield* awaitEvents(receiver, round + 2, "message.edited").pipe(
+          Effect.provide(aProcess(aGate())),
+        )
+      }
+      assert.deepStrictEqual(yield* getEvents(receiver, "message.received", "message.edited"), [
+        ["message.received", "First"],
+        ...texts.map((text) => ["message.edited", text] as const),
+      ])
+      assert.deepStrictEqual(yield* getTexts(receiver), [texts.at(-1)])
+    }),
+  )
+})
+
 layer(Layer.merge(layerStores, layerServer))("a process that is killed at any moment", (it) => {
   it.effect("stores every change once, in private chats and supergroups", () =>
     Effect.gen(function* () {

@@ -192,8 +192,8 @@ describe("an edited message", () => {
       inbox.take().flatMap((each) => (each._tag === "Change" ? [[each.change, each.at]] : [])),
       [
         [{ type: "edit", text: "One" }, date * 1000],
-        [{ type: "edit", text: "Two" }, date * 1000 + 1],
-        [{ type: "edit", text: "One" }, date * 1000 + 2],
+        [{ type: "edit", text: "Two" }, date * 1000],
+        [{ type: "edit", text: "One" }, date * 1000],
       ],
     )
   })

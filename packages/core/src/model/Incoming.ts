@@ -148,7 +148,7 @@ export interface IncomingChange extends ChatContext {
     | { readonly type: "revocation" }
     /** Null takes the reaction back. */
     | { readonly type: "reaction"; readonly emoji: string | null }
-  /** The author's time. An older one than the latest of its kind is a repeat. */
+  /** The author's time. An older one than the latest of its kind is a repeat; see `changedMessage`. */
   readonly at: number
 }
 

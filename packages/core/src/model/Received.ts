@@ -313,7 +313,10 @@ type Changeable = Pick<
   "kind" | "text" | "content" | "file" | "editedAt" | "revokedAt"
 >
 
-/** What an edit or a revocation makes of it. */
+/**
+ * What an edit or a revocation makes of it. The times of a platform may be whole seconds: of two edits with one
+ * time and other texts the one that comes later counts.
+ */
 export const changedMessage = <One extends Changeable>(
   message: One,
   { at, change }: Pick<IncomingChange, "at" | "change">,
@@ -322,11 +325,13 @@ export const changedMessage = <One extends Changeable>(
   if (change.type === "revocation") {
     return { ...message, text: "", content: null, file: null, revokedAt: at }
   }
-  const isOld = message.editedAt !== null && at <= message.editedAt
+  const { editedAt } = message
+  const isOld = editedAt !== null && at < editedAt
   if (isOld || message.kind === "unreadable") return null
   const { truncated: _, ...content } = (message.content ?? {}) as { readonly truncated?: unknown }
   const rest = Object.keys(content).length === 0 ? null : (content as ReceivedContent)
-  return { ...message, ...fitText(change.text, rest), editedAt: at }
+  const edited = { ...message, ...fitText(change.text, rest), editedAt: at }
+  return at === editedAt && edited.text === message.text ? null : edited
 }
 
 /** Whether a copy can be taken for one that could not be read. */

@@ -160,6 +160,25 @@ export const changes: Topic = (it) => {
     }),
   )
 
+  it.effect("edits with one time count in the order in which they came, and none twice", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { number, workspace } = yield* aReceivingStage()
+      const text = aText()
+      const { id } = only(yield* received(number, [text]))
+      const outcomes: Array<string> = []
+      for (const next of ["A", "B", "B", "A", "A"]) {
+        outcomes.push(yield* become(number, aChange(text, edit(next))))
+      }
+      assert.deepStrictEqual(outcomes, ["changed", "changed", "repeat", "changed", "repeat"])
+      const before = { at: noon - oneSecond }
+      assert.strictEqual(yield* become(number, aChange(text, edit("B"), before)), "repeat")
+      const { editedAt, text: last } = yield* lookUp(number, id)
+      assert.deepStrictEqual([last, editedAt], ["A", noon])
+      assert.lengthOf(yield* shownEvents(follow, workspace.id), 4)
+    }),
+  )
+
   it.effect("a long edit is cut", () =>
     Effect.gen(function* () {
       const { number } = yield* aReceivingStage()
