@@ -361,6 +361,40 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       await last.getByRole("button", { name: "It is." }).waitFor()
     }))
 
+  it("lets a person send a file, and says why one did not come and what to do", () =>
+    onPage("/w/1/overview", async (page) => {
+      const phone = uniquePhone()
+      await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
+      const send = async (file_name: string, size: number) => {
+        const chooses = page.waitForEvent("filechooser")
+        await page.getByRole("button", { name: "Attach a file" }).click()
+        const buffer = Buffer.concat([picture, Buffer.alloc(size)])
+        await (await chooses).setFiles({ name: file_name, mimeType: "image/png", buffer })
+        await page.getByText(`${file_name}, `).waitFor()
+        await page.getByRole("button", { name: "Write", exact: true }).click()
+        const bubbles = page.getByRole("list", { name: "Messages on the phone" })
+        await bubbles.getByText(file_name).waitFor()
+      }
+      await send("small.png", 0)
+      await dashboard.operate("PUT", `${workspace}/conversations`, {
+        groups: true,
+        max_file_bytes: 1000,
+      })
+      await send("large.png", 1200)
+      await dashboard.operate("PUT", `${workspace}/conversations`, { groups: true })
+      assert.deepStrictEqual(await barriers(page), [])
+
+      const { data } = (await dashboard.operate(
+        "GET",
+        `${workspace}/chats?phone=${encodeURIComponent(phone)}`,
+      )) as { data: ReadonlyArray<{ id: number }> }
+      await goTo(page, dashboard, `/w/1/chats?open=${data[0]?.id}`)
+      const thread = page.getByRole("region", { name: `Chat with ${phone}` })
+      await thread.getByAltText("small.png").waitFor()
+      await thread.getByText("larger than the workspace allows").waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+    }))
+
   it("erases a message, and a chat, after a question", () =>
     onPage("/w/1/chats", async (page) => {
       const name = unique("Gone")

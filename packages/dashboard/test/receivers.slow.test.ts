@@ -3,6 +3,7 @@ import type { Page } from "playwright-core"
 import { assert, describe, it } from "vitest"
 import {
   assertCount,
+  assertEventually,
   barriers,
   goTo,
   overflows,
@@ -37,11 +38,16 @@ describe.skipIf(skipsWithoutBrowser)("the receivers of the emulator", () => {
       await dialog.getByRole("button", { name: "Done" }).click()
       await page.getByRole("link", { name: url }).click()
       await page.getByRole("heading", { name: /^Webhook \d+$/ }).waitFor()
+      await page.getByText("Receives message.sent, message.failed").waitFor()
       const log = new URL(page.url()).pathname
 
       // Break it
       await page.getByRole("link", { name: "Open in the emulator" }).click()
       await receiver(page, "shop").getByText("No calls yet").waitFor()
+      await assertEventually(async () => {
+        const box = await receiver(page, "shop").boundingBox()
+        assert.isBelow(box?.y ?? Infinity, 500, "what was asked for is in sight")
+      })
       await receiver(page, "shop").getByLabel("Response body").fill("out of order")
       await receiver(page, "shop").getByRole("button", { name: "Save" }).click()
       await receiver(page, "shop").getByText("500", { exact: true }).click()
@@ -63,7 +69,10 @@ describe.skipIf(skipsWithoutBrowser)("the receivers of the emulator", () => {
         .getByRole("button", { name: /^View attempt / })
         .first()
         .click()
-      await page.getByRole("region", { name: "Response" }).getByText("out of order").waitFor()
+      await page
+        .getByRole("region", { name: "Response: HTTP 500" })
+        .getByText("out of order")
+        .waitFor()
       await page.getByRole("dialog").getByRole("button", { name: "Done" }).click()
 
       // Repair it, and deliver the event again

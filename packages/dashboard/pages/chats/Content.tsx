@@ -60,8 +60,9 @@ const File = ({ kind, media }: { kind: Kind; media: Media }) => {
     fileName ? kindLabels[kind] : null,
     seconds === null ? null : left(seconds * 1000),
     size === null ? null : formatSize(size),
-    state === "ready" ? null : mediaStateLabels[state],
+    state === "remote" ? mediaStateLabels.remote : null,
   ].filter((fact) => fact !== null)
+  const isMissing = state !== "ready" && state !== "remote"
   const isPicture = state === "ready" && (kind === "image" || kind === "sticker")
   return (
     <div className="flex min-w-0 flex-col gap-2">
@@ -87,6 +88,7 @@ const File = ({ kind, media }: { kind: Kind; media: Media }) => {
           {facts.length > 0 && (
             <p className="text-xs text-soft tabular-nums">{facts.join(" · ")}</p>
           )}
+          {isMissing && <p className="text-xs text-amber">{mediaStateLabels[state]}</p>}
         </div>
       </div>
     </div>

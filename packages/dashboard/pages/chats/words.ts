@@ -103,12 +103,13 @@ export const contentLabels = {
     `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`,
 }
 
-/** Of files that are not here. */
+/** Of a file that is not here. */
 export const mediaStateLabels: Readonly<Record<Exclude<MediaState, "ready">, string>> = {
   remote: "fetched when you open it",
-  too_large: "larger than what is stored",
-  full: "not stored: no room",
-  gone: "the platform no longer has it",
-  refused: "not stored: not what the message says it is",
-  off: "not stored",
+  too_large:
+    "Not fetched: larger than the workspace allows. Its operator can allow more under Settings; then ask for the file again.",
+  full: "Not fetched: no room for it. Its operator can make room under Settings; then ask for the file again.",
+  gone: "The platform no longer has it. Ask for the file again.",
+  refused: "Not kept: it is not the file that the message names.",
+  off: "Not fetched: files were off in Settings when it came.",
 }

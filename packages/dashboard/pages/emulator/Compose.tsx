@@ -7,6 +7,7 @@ import { toName } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty } from "../ui/parts.tsx"
 import { pageNames } from "../ui/words.ts"
+import { Refusal } from "./WriteBox.tsx"
 import { emulatorLabels as labels } from "./words.ts"
 
 export const Compose = ({
@@ -61,14 +62,27 @@ export const Compose = ({
           <Icon name="send" />
         </Button>
       </div>
-      {send.error && (
-        <p role="alert" className="text-xs text-red">
-          {send.error.message}
-        </p>
-      )}
+      {send.data && <Accepted id={send.data.id} workspaceId={workspaceId} />}
+      <Refusal error={send.error} />
     </form>
   )
 }
+
+/** The phone shows it once it arrives; until then the message says why it waits. */
+const Accepted = ({ id, workspaceId }: { id: number; workspaceId: number }) => (
+  <p role="status" className="px-1 text-xs text-soft">
+    {labels.accepted}
+    <Link
+      className="underline"
+      to="/w/$workspaceId/messages"
+      params={{ workspaceId: String(workspaceId) }}
+      search={{ open: id }}
+    >
+      {labels.message(id)}
+    </Link>
+    .
+  </p>
+)
 
 const From = ({
   choose,

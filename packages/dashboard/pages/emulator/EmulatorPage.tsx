@@ -85,6 +85,7 @@ export const EmulatorPage = () => {
         </Boundary>
       )}
       <Receivers
+        isPlaced={isKnown}
         workspaceId={workspaceId}
         name={receiver}
         open={(name) => open({ receiver: name })}

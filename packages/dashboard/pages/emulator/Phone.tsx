@@ -7,6 +7,7 @@ import { operationQuery, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { kindLabels } from "../chats/words.ts"
 import { Icon } from "../ui/Icon.tsx"
+import { formatSize } from "../ui/size.ts"
 import { formatHour } from "../ui/Time.tsx"
 import { getNumberName } from "./phoneEntries.ts"
 import type { PhoneEntry } from "./phoneEntries.ts"
@@ -134,8 +135,16 @@ const Written = ({ isRead, written }: { written: ReceivedMessage; isRead: boolea
         {written.reply_to.text}
       </blockquote>
     )}
+    {written.media !== null && (
+      <FileOf
+        name={written.media.file_name || kindLabels[written.kind]}
+        size={written.media.size}
+      />
+    )}
     <p dir="auto" className="max-w-full self-start text-sm break-words whitespace-pre-wrap">
-      {written.revoked_at === null ? written.text || kindLabels[written.kind] : labels.revoked}
+      {written.revoked_at === null
+        ? written.text || (written.media === null && kindLabels[written.kind])
+        : labels.revoked}
     </p>
     <p className="flex items-center gap-1.5 text-2xs text-soft tabular-nums">
       {isRead && (
@@ -146,6 +155,14 @@ const Written = ({ isRead, written }: { written: ReceivedMessage; isRead: boolea
       {formatHour(Date.parse(written.received_at))}
     </p>
   </li>
+)
+
+const FileOf = ({ name, size }: { name: string; size: number | null }) => (
+  <p className="my-1 flex max-w-full items-center gap-2 rounded-md bg-sunken px-2 py-1.5 text-xs">
+    <Icon name="file" />
+    <span className="truncate">{name}</span>
+    {size !== null && <span className="whitespace-nowrap text-soft">{formatSize(size)}</span>}
+  </p>
 )
 
 const Bubble = ({
@@ -170,13 +187,7 @@ const Bubble = ({
             {copy.quote}
           </blockquote>
         )}
-        {copy.media && (
-          <p className="my-1 flex items-center gap-2 rounded-md bg-sunken px-2 py-1.5 text-xs">
-            <Icon name="copy" />
-            <span className="truncate">{copy.media.file_name}</span>
-            <span className="text-soft">{Math.ceil(copy.media.size / 1024)} KiB</span>
-          </p>
-        )}
+        {copy.media && <FileOf name={copy.media.file_name} size={copy.media.size} />}
         <p className="text-sm break-words whitespace-pre-wrap">{copy.text}</p>
         <p className="text-right text-2xs text-soft tabular-nums">
           {formatHour(Date.parse(copy.at))}

@@ -1,6 +1,7 @@
 /** The receivers of webhooks and callbacks within the service: what each got, and what it answers. */
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
+import { useEffect, useRef } from "react"
 import type { Receiver, ReceiverCall } from "@messaging-service/client"
 import { operationQuery, useCall } from "../api/call.ts"
 import { pollMillis } from "../chats/unreadChats.ts"
@@ -16,11 +17,14 @@ const receiversQuery = (id: number) =>
   operationQuery("GET /admin/v1/simulator/workspaces/{id}/receivers", { path: { id } })
 
 export const Receivers = ({
+  isPlaced,
   name,
   open,
   workspaceId,
 }: {
   workspaceId: string
+  /** What is above them has its height. */
+  isPlaced: boolean
   /** The one that is open; else the first. */
   name: string | undefined
   open: (name: string) => void
@@ -30,6 +34,14 @@ export const Receivers = ({
     // No event reports a callback, or of a call that hangs.
     refetchInterval: pollMillis,
   })
+  const start = useRef<HTMLDivElement>(null)
+  // Who comes for one of them sees it; choosing another one moves nothing.
+  const comesFor = useRef(name)
+  const isThere =
+    isPlaced && receivers.data?.data.some((each) => each.name === comesFor.current) === true
+  useEffect(() => {
+    if (isThere) start.current?.scrollIntoView()
+  }, [isThere])
   return (
     <Section title={labels.title} about={labels.about}>
       <Answer query={receivers} rows={2}>
@@ -37,7 +49,10 @@ export const Receivers = ({
           const chosen = data.find((each) => each.name === name) ?? data[0]
           if (chosen === undefined) return <None workspaceId={workspaceId} />
           return (
-            <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,1fr)]">
+            <div
+              ref={start}
+              className="grid scroll-mt-24 items-start gap-5 lg:grid-cols-[15rem_minmax(0,1fr)]"
+            >
               <List receivers={data} chosen={chosen.name} open={open} />
               <OneReceiver key={chosen.name} receiver={chosen} id={Number(workspaceId)} />
             </div>

@@ -16,6 +16,9 @@ export const emulatorLabels = {
   messageTo: (phone: string) => `Message to ${phone}`,
   placeholder: "Send a message to this phone",
   send: "Send",
+  /** Before the link to the message. */
+  accepted: "Accepted as ",
+  message: (id: number) => `message ${id}`,
 }
 
 export const phoneLabels = {
@@ -37,6 +40,9 @@ export const phoneLabels = {
   toName: (name: string) => `To ${name}`,
   quoting: (text: string) => `Replying to: ${text}`,
   dropQuote: "Reply to no message",
+  attach: "Attach a file, up to 1 MiB",
+  attached: (name: string, size: string) => `${name}, ${size}`,
+  dropFile: "Attach no file",
   revoked: "You deleted this message.",
 }
 

@@ -142,6 +142,8 @@ const About = ({
             to="/w/$workspaceId/emulator"
             params={{ workspaceId: String(path.id) }}
             search={{ receiver }}
+            // The page scrolls to the receiver by itself.
+            resetScroll={false}
           >
             {labels.receiver}
           </Link>
