@@ -111,8 +111,8 @@ const makeUsernames = (
 
 /** What was sent to each person and group. */
 export interface SentMessages {
-  /** Reports the read at once when the read receipt came first. */
-  readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
+  /** Reports the read at once when the read receipt came first. Settles when the id is written later. */
+  readonly add: (peerId: number, messageId: number, transportId: TransportId) => Promise<void>
   /** Removes and returns the messages that the person has read. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
   /** Null for what another app sent. */
@@ -132,6 +132,9 @@ interface OwnChanges {
 export interface OpenAccount extends LiveConnection {
   readonly client: TelegramClient
   readonly sent: SentMessages
+  /** Whether people's messages are stored, which may quote what was sent. */
+  readonly isConversing: () => boolean
+  readonly storeNow: WriteBehind["storeNow"]
   readonly usernames: Usernames
   readonly ownChanges: OwnChanges
   readonly inbox: Pick<Inbox, "addOwn" | "isEmpty" | "channels">
@@ -231,14 +234,13 @@ export const makeSentMessages = (
     for (const [id, more] of archived) archive.keep(id, [...(before.get(id) ?? []), ...more])
   }
   return {
-    add: (peerId, messageId, transportId) => {
+    add: (peerId, messageId, transportId) =>
       sequentially(async () => {
         const isReadBefore = messageId <= (readers.get(peerId) ?? 0)
         if (isReadBefore) isRead(transportId)
         const sent = [messageId, transportId] as const
         await keep(peerId, [...(await getSent(peerId)), isReadBefore ? [...sent, 1] : sent])
-      }).catch(() => undefined)
-    },
+      }).catch(() => undefined),
     readUpTo: (peerId, messageId) =>
       sequentially(async () => {
         hasReadUpTo(peerId, messageId)
@@ -385,7 +387,7 @@ const reportRead = Effect.fnUntraced(function* reportRead(
 
 interface Listening extends Pick<
   OpenAccount,
-  "client" | "sent" | "usernames" | "ownChanges" | "inbox" | "lastWordAt"
+  "client" | "sent" | "storeNow" | "usernames" | "ownChanges" | "inbox" | "lastWordAt"
 > {
   readonly live: LiveNumber<OpenAccount>
   readonly connecting: Connecting<OpenAccount>
@@ -435,7 +437,7 @@ const openAccount = Effect.fnUntraced(function* openAccount(
   listening: Listening,
   isReopened: boolean,
 ) {
-  const { client, connecting, events, heard, inbox, lastWordAt, ownChanges, phone, sent } =
+  const { client, connecting, events, heard, inbox, lastWordAt, live, ownChanges, phone, sent } =
     listening
   const reason = yield* checkSession(client, heard)
   if (reason !== null) return reason
@@ -451,6 +453,8 @@ const openAccount = Effect.fnUntraced(function* openAccount(
   const account: OpenAccount = {
     client,
     sent,
+    isConversing: () => live.conversing.isOpen(),
+    storeNow: listening.storeNow,
     usernames: listening.usernames,
     inbox,
     hasRead: (peerId, upTo) => void Queue.offerUnsafe(events, { _tag: "Read", peerId, upTo }),
@@ -645,7 +649,8 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), releaseSlot))
     const usernames = makeUsernames(keyStorage, storage.peers)
     const { phone } = credentials
-    const account = { live, connecting, client, usernames, sent, inbox, phone, events }
+    const { storeNow } = keyStorage
+    const account = { live, connecting, client, usernames, sent, storeNow, inbox, phone, events }
     return yield* listen(settings, clock, account)
   })
 })

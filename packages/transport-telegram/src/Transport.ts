@@ -59,7 +59,7 @@ const messageIdIn = (answer: tl.TypeUpdates): number | null => {
   return named?.id ?? null
 }
 
-/** How long finding a message's id may take; without the id no read is reported. */
+/** How long finding or storing a message's id may take; without the id no read is reported. */
 const findMillis = 5000
 
 /** How many of a person's messages may follow the latest one to that person. */
@@ -128,15 +128,31 @@ const request = Effect.fnUntraced(function* request(
 })
 
 /**
+ * Keeps the id of a message. Where people may quote it, the id is stored before the send is over: after a death
+ * before that the message is sent again, and the refusal of the repeat leads to the id.
+ */
+const keepSent = (
+  { isConversing, sent, storeNow }: OpenAccount,
+  { peerId }: Peer,
+  messageId: number,
+  transportId: TransportId,
+) => {
+  const added = sent.add(peerId, messageId, transportId)
+  if (!isConversing()) return Effect.void
+  return Effect.promise(() => added.then(storeNow)).pipe(
+    Effect.timeoutOption(findMillis),
+    Effect.asVoid,
+  )
+}
+
+/**
  * Finds the id of a message that an earlier attempt sent: its answer was lost, and Telegram does not
  * repeat it. The latest message to the person replaces it: reading that one reads this one too.
  */
-const findSent = (
-  { client, hasRead, questions, sent }: OpenAccount,
-  { peer, peerId }: Peer,
-  transportId: TransportId,
-) =>
+const findSent = (account: OpenAccount, to: Peer, transportId: TransportId) =>
   Effect.gen(function* () {
+    const { client, hasRead, questions } = account
+    const { peer, peerId } = to
     const { dialogs, messages } = yield* questions.request((abortSignal) =>
       client.call(
         { _: "messages.getPeerDialogs", peers: [{ _: "inputDialogPeer", peer }] },
@@ -152,7 +168,7 @@ const findSent = (
       )
     const [dialog] = dialogs
     if (dialog?._ === "dialog") hasRead(peerId, dialog.readOutboxMaxId)
-    if (messageId !== null) sent.add(peerId, messageId, transportId)
+    if (messageId !== null) yield* keepSent(account, to, messageId, transportId)
   }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
 /** How far the times of a message may lie apart, in seconds. */
@@ -211,8 +227,8 @@ const deliver = Effect.fnUntraced(function* deliver(
   created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
   replyToMsgId: number | null,
 ) {
-  const { client, inbox, ownChanges, questions, sent } = account
-  const { peer, peerId } = to
+  const { client, inbox, ownChanges, questions } = account
+  const { peer } = to
   const common = {
     peer,
     ...(replyToMsgId !== null && { replyTo: { _: "inputReplyToMessage", replyToMsgId } as const }),
@@ -235,9 +251,7 @@ const deliver = Effect.fnUntraced(function* deliver(
   const messageId = messageIdIn(answer)
   if (messageId !== null) inbox.addOwn(toRemoteId(inputPeerToPeer(peer), messageId))
   if (yield* isCounted(account, peer)) ownChanges.add(answer)
-  if (messageId !== null) {
-    sent.add(peerId, messageId, message.transportId)
-  }
+  if (messageId !== null) yield* keepSent(account, to, messageId, message.transportId)
   return accepted
 })
 

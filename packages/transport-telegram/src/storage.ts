@@ -380,6 +380,8 @@ interface Pauses {
 export interface WriteBehind extends KeyStorage {
   /** Writes the key a little later, with others; reads see it at once. Calls `value` when needed. */
   readonly later: (type: string, id: string, value: () => string | null) => void
+  /** Writes all of these now; settles once they are stored. */
+  readonly storeNow: () => Promise<void>
   /** Collects a change of the box's state for the next save; reads see it at once. */
   readonly setState: (change: KeyChange) => void
   /**
@@ -539,6 +541,7 @@ export const writeBehind = (
 
   return {
     later: delayed.later,
+    storeNow: () => delayed.writeNow([], []),
     setState: boxState.set,
     save: boxState.save,
     read: async (type, id) => {

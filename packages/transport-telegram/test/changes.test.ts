@@ -221,6 +221,47 @@ layer(Layer.merge(layerStores, layerServer))("a message of the service", (it) =>
       )
     }),
   )
+
+  it.effect("is named by a quote although the process died right after the send", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const store = yield* Store
+      const { digits } = yield* aPerson({ username: "quotes_three" })
+      const receiver = yield* Effect.provide(aReceiver(), aProcess(aGate()))
+      const number = yield* Effect.orDie(store.numbers.find(receiver.id))
+      const ids: Array<MessageId> = []
+      for (let kill = 0; kill < 3; kill++) {
+        const gate = aGate()
+        const [stored] = yield* acceptedBy(number!, { allowance: 0 })
+        ids.push(stored!.id)
+        yield* Effect.gen(function* () {
+          yield* awaitConnection(receiver.id, "connected")
+          const to = toUser("quotes_three")
+          // With a write right before it, the next delayed one would come a second later.
+          assert.deepStrictEqual(yield* sendNow(aText(receiver, to)), accepted)
+          const message = {
+            ...aText(receiver, to, `Sent ${kill}`),
+            transportId: stored!.transportId,
+          }
+          assert.deepStrictEqual(yield* sendNow(message), accepted)
+          gate.state = "dead"
+        }).pipe(Effect.provide(aProcess(gate)))
+      }
+      yield* Effect.gen(function* () {
+        yield* awaitConnection(receiver.id, "connected")
+        const sent = server
+          .messagesBy(receiver.digits)
+          .filter(({ text }) => text.startsWith("Sent"))
+        for (const replyTo of sent)
+          yield* server.write(digits, receiver.digits, { text: "Quote", replyTo })
+        yield* awaitTexts(receiver, ids.length)
+      }).pipe(Effect.provide(aProcess(aGate())))
+      assert.deepStrictEqual(
+        (yield* receiver.received).map(({ replyTo }) => replyTo?.messageId),
+        ids,
+      )
+    }),
+  )
 })
 
 layer(Layer.merge(layerStores, layerServer))("what Telegram skips", (it) => {
