@@ -274,7 +274,7 @@ export const rateRefusalV1 = (count: number, now: number): Refusal<"rate_limited
 // Callers, as plain data for every service: admission makes them from keys, embedders vouch for
 // them. Every operation begins at one gate and its table of required rights.
 
-/** Whose message is accepted: a caller's, or a reminder's. */
+/** For whom a message is accepted: a caller, or a reminder. */
 export interface Sender {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
@@ -433,7 +433,7 @@ export const authorize = (
   return Effect.succeed(caller as Authorized)
 }
 
-/** Whose records a caller sees; null numbers: all. */
+/** The records that a caller sees; null numbers: those of all. */
 export interface CallerScope {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode

@@ -134,7 +134,7 @@ interface Share {
   users: number
 }
 
-/** A bulkhead whose callers wait. */
+/** A bulkhead that lets callers wait. */
 export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
   const all = Semaphore.makeUnsafe(whole)
   const shares = new Map<Holder, Share>()

@@ -45,7 +45,7 @@ export interface FetchLimits {
 }
 
 export interface PostRequest {
-  /** Whose call it is: it counts in that workspace's share. */
+  /** The workspace of the call: it counts in its share. */
   readonly workspaceId: WorkspaceId
   readonly headers: Readonly<Record<string, string>>
   /** Sent as UTF-8. */
@@ -65,7 +65,7 @@ export interface PostLimits {
   readonly connectTimeoutMillis: number
 }
 
-/** An answer whose content does not matter to the call. */
+/** An answer with content that does not matter to the call. */
 export interface PostAnswer extends Pick<EgressAnswer, "status" | "headers"> {
   /** The beginning of its content, as far as the limits ask for it and it arrived. */
   readonly beginning?: Uint8Array
@@ -87,8 +87,8 @@ export class Egress extends Context.Service<
       workspaceId: WorkspaceId,
     ): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
     /**
-     * A POST of whose answer only the status matters: a redirect is an answer too, and so is one
-     * whose content is too long or is interrupted. Connections are kept for later calls.
+     * A POST that needs only the status of the answer: a redirect is an answer too, and so is one
+     * with content that is too long or interrupted. Connections are kept for later calls.
      */
     post(
       url: string,

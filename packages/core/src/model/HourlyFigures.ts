@@ -1,8 +1,8 @@
 /**
  * What happened in a workspace, counted by hour: the figures of the dashboard and of `GET …/figures`.
  *
- * Nothing is counted on the way of a message. Messages, events and delivery attempts are rows whose
- * positions grow; a worker reads on from the place that it has reached, adds what it finds to the
+ * Nothing is counted on the way of a message. Messages, events and delivery attempts are rows with growing
+ * positions; a worker reads on from the place that it has reached, adds what it finds to the
  * rows of their hours, and moves the place on in the same commit. So each is counted once, however
  * many workers count. What lies behind the place is added when figures are read.
  */

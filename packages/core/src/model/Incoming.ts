@@ -88,7 +88,7 @@ export interface ChatContext {
   readonly fromMe: boolean
   /** Null for a chat with one person. */
   readonly group: { readonly remoteId: string; readonly name: string | null } | null
-  /** Who did it, or in whose chat the owner did; null for what the owner did in a group. */
+  /** Who did it, or the person of the chat if the owner did; null for what the owner did in a group. */
   readonly person: Person | null
 }
 

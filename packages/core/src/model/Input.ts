@@ -48,7 +48,7 @@ export const described = <S extends Schema.Top>(
   more: { readonly default?: S["Type"] } = {},
 ): S["Rebuild"] => Schema.annotateKey<S>({ description, ...more })(schema)
 
-/** A command as programs give it: the input of a schema, whose optional fields may be undefined. */
+/** A command as programs give it: the input of a schema; optional fields may be undefined. */
 export type CommandOf<Input> = Input extends string | number | boolean | Date | null | undefined
   ? Input
   : Input extends ReadonlyArray<infer Member>
@@ -84,7 +84,7 @@ interface Bounded<C extends Code> {
    * fields beyond those that `errors` can hold. Times are text, as in a body.
    */
   readonly input: Raw
-  /** One for each list that was too long, whose field it names. */
+  /** One for each list that was too long; it names the field. */
   readonly problems: ReadonlyArray<Problem<Ruled<C>> & { readonly field: string }>
 }
 
@@ -133,7 +133,7 @@ const trimList = ({ rest }: SchemaAST.Arrays): Trim => {
 
 /** Of a union, the member that takes such a value trims it. */
 const toTrim = (ast: SchemaAST.AST): Trim => {
-  // Of an object whose names are the caller's, its own check reports one problem at most.
+  // If an object's names are the caller's, its own check reports one problem at most.
   if (SchemaAST.isObjects(ast)) return ast.indexSignatures.length > 0 ? leaf : trimObject(ast)
   if (SchemaAST.isArrays(ast)) return trimList(ast)
   if (ast.annotations?.[takesDate] === true) return momentText
@@ -416,7 +416,7 @@ interface Found<C extends Code> extends Problem<Ruled<C>> {
   readonly unknown: boolean
 }
 
-/** Of an issue whose message is one of `codes`, the problem has that code. */
+/** If an issue's message is one of `codes`, the problem has that code. */
 const collect = <C extends Code>(
   issue: SchemaIssue.Issue,
   codes: ReadonlyArray<C>,
@@ -471,7 +471,7 @@ const holders = (field: string | null): ReadonlyArray<string> => {
 
 /**
  * The place of the first text with a NUL or half a surrogate pair, which no store accepts. JSON
- * bodies hold none, but queries and programs' commands may. For accepted input, whose nesting is bounded.
+ * bodies hold none, but queries and programs' commands may. Only for accepted input: its nesting is bounded.
  */
 const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
   if (typeof value === "string")

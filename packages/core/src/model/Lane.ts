@@ -397,7 +397,7 @@ export const unchangedLane: LaneUpdate = {
   endsTurn: false,
 }
 
-/** The first and the longest rest of a number whose disk lacks room or the file. Milliseconds. */
+/** The first and the longest rest of a number while the disk lacks room or the file. Milliseconds. */
 const firstDiskRest = 1000
 const longestDiskRest = 300_000
 
@@ -457,7 +457,7 @@ export interface SettledLanes {
 export interface LaneQueue {
   /**
    * Claims free lanes that are due, the longest waiting first, a turn each, within each
-   * workspace's share. A message whose lease ended unsettled comes first, even when it expired or
+   * workspace's share. If a message's lease ended unsettled, it comes first, even when it expired or
    * its number was removed. The sweep ends other expired messages.
    *
    * Paused lanes and those of disabled workspaces are passed over; what was in flight in them
@@ -469,15 +469,14 @@ export interface LaneQueue {
    */
   claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
   /**
-   * Renews leases that are still the lane's latest, including expired ones. Returns the numbers
-   * whose lease continues.
+   * Renews leases that are still the lane's latest, including expired ones. Returns the numbers that keep their lease.
    */
   renew(
     leases: ReadonlyArray<{ readonly numberId: NumberId; readonly lease: number }>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
   /**
-   * Settles attempts whose lease is still the lane's latest. One commit writes state, event,
+   * Settles attempts if their lease is still the lane's latest. One commit writes state, event,
    * refund and the lane's next due time. If pacing limits new recipients, a sent message's
    * recipient stops being new. A lane with more to send joins the back of the line, unless its turn
    * continues: then nothing of the lane is written, and the next message of the turn is in flight. A
@@ -516,7 +515,7 @@ export interface LaneQueue {
     now: number,
     eventIds: ReadonlyArray<EventId>,
   ): Effect.Effect<number, StoreUnavailable>
-  /** Releases what waits for new chats in lanes whose wait is over, `limit` at most. Returns how many lanes. */
+  /** Releases what waits for new chats in lanes once their wait is over, `limit` at most. Returns how many lanes. */
   openNewChats(now: number, limit: number): Effect.Effect<number, StoreUnavailable>
   /**
    * Whether a message that the remote refused as one to a new recipient waits for new chats: they are closed for

@@ -319,7 +319,7 @@ export interface LinkingStore {
     now: number,
     limit: number,
   ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
-  /** Test attempts due to link themselves by `now`, whose time is not up. */
+  /** Test attempts due to link themselves by `now`, unless their time is up. */
   dueTestLinkings(
     now: number,
     limit: number,

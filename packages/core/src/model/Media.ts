@@ -39,7 +39,7 @@ export const filesUnavailable =
 /** The type of unrecognized content. */
 export const unknownMimeType = "application/octet-stream"
 
-/** A file whose content can be read repeatedly. */
+/** A file with content that can be read repeatedly. */
 export interface StoredContent {
   readonly size: number
   /** SHA-256 of the content, hexadecimal. */
@@ -128,7 +128,7 @@ export const mediaTypes = ["image", "file"] as const
 
 export type MediaType = (typeof mediaTypes)[number]
 
-/** For content whose first bytes only show that it is markup. */
+/** For content when its first bytes show only that it is markup. */
 const anyXml = "application/xml"
 
 /** Formats without a signature, with their extensions, the usual one first. */
@@ -410,7 +410,7 @@ interface AttachmentSweep {
   readonly unusedSince: number
 }
 
-/** A file to delete, whose bytes may still exist. */
+/** A file to delete; its bytes may still exist. */
 export type Leftover = Pick<MediaFile, "id" | "storageKey">
 
 interface LeftoverQuery {
@@ -497,7 +497,7 @@ export interface MediaStore {
    */
   sweepAttachments(sweep: AttachmentSweep): Effect.Effect<void, StoreUnavailable>
   /**
-   * Files whose bytes must be deleted, after discarding old reservations and deleting files of
+   * Files with bytes to delete, after discarding old reservations and deleting files of
    * deleted workspaces.
    */
   leftovers(query: LeftoverQuery): Effect.Effect<ReadonlyArray<Leftover>, StoreUnavailable>
@@ -730,7 +730,7 @@ const asUtf8 = (text: string): string => {
   )
 }
 
-/** Marks messages whose stored file is gone, so that none shows a link to it. */
+/** Marks messages if their stored file is gone, so that none shows a link to it. */
 export const markMissingFiles =
   (store: MediaStore) =>
   <M extends { readonly media: MediaReference | null }>(

@@ -15,8 +15,8 @@ export const drawNewChatsExtra = (ids: typeof Ids.Service): number =>
 
 /**
  * Until when messages to new recipients wait after the platform was heard; infinite while it names no end, null: they
- * do not. `waitsUntil`: before. What was drawn for a restriction stays, and an unanswered question ends no wait whose
- * end is known.
+ * do not. `waitsUntil`: before. What was drawn for a restriction stays, and an unanswered question ends no wait with a
+ * known end.
  */
 export const newChatsUntil = (
   waitsUntil: number | null,

@@ -44,7 +44,7 @@ export interface CursorPage<A> {
 }
 
 /**
- * What a cursor is bound to: the resource, whose it is, and every filter. The limit is not among
+ * What a cursor is bound to: the resource, its owner, and every filter. The limit is not among
  * them.
  */
 export type CursorBinding = ReadonlyArray<string | number | null | ReadonlyArray<string | number>>

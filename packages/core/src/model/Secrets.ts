@@ -130,7 +130,7 @@ export class Secrets
       /** What signs for a purpose: 64 hexadecimal characters. */
       readonly keys: Readonly<Record<SigningPurpose, string>>
       /**
-       * Encrypts a text for the store. `context` says what the text is and whose record: it opens
+       * Encrypts a text for the store. `context` says what the text is and in which record: it opens
        * nowhere else. The result begins with the id of the key.
        */
       seal(context: string, text: string): string

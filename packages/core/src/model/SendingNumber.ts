@@ -176,7 +176,7 @@ export const suspends = (reason: PauseReason | null): boolean =>
   reason === "banned" || reason === "client_outdated"
 
 /**
- * Reasons for giving up a number whose device is still linked. Only an operator's resume or a
+ * Reasons for giving up a number although its device is still linked. Only an operator's resume or a
  * process start reconnects it.
  */
 export const abandonedReasons: ReadonlyArray<ConnectionReason> = [

@@ -17,7 +17,7 @@ export type Shard = number & Brand.Brand<"Shard">
 /** Assigned when a worker joins; never reused. */
 export type WorkerId = number & Brand.Brand<"WorkerId">
 
-/** The numbers of a worker: ids whose remainder modulo `of` is listed. */
+/** The numbers of a worker: ids with a listed remainder modulo `of`. */
 export type Owned = "all" | { readonly of: number; readonly shards: ReadonlyArray<number> }
 
 export const ownsNone: Owned = { of: shardCount, shards: [] }
@@ -257,7 +257,7 @@ export interface StoredSession {
   readonly hasConversations: boolean
 }
 
-/** An account whose login replaces the number's session. */
+/** The account of a login that replaces the number's session. */
 export interface LoggedIn {
   /** Digits with country code; null when the account does not reveal it. */
   readonly phone: string | null

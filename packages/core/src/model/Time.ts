@@ -25,7 +25,7 @@ export const boundMillis = (instant: Instant | undefined): number | null =>
 /**
  * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM|±HHMM)`; `undefined` for what is refused as
  * `invalid_datetime` (contract: JSON and text). Days, hours and leap seconds that no clock of this service
- * shows do not exist, and neither does a moment whose UTC year would need a fifth digit or a sign.
+ * shows do not exist, and neither does a moment in a UTC year with a fifth digit or a sign.
  */
 export const parseInstant = (text: string): Instant | undefined => {
   const match = shape.exec(text)

@@ -190,7 +190,7 @@ export interface WebhookEndpoint {
   readonly workspaceId: WorkspaceId
   /** It receives events of this mode alone, and only keys of this mode see it. */
   readonly mode: Mode
-  /** The key that made it, whose revocation stops it; null for a caller without a key. */
+  /** The key that made it; its revocation stops the endpoint. Null for a caller without a key. */
   readonly keyId: KeyId | null
   readonly url: string
   readonly description: string

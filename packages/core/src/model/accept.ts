@@ -35,7 +35,7 @@ export interface AcceptanceQuery {
    * one the connected ones.
    */
   readonly from: NumberId | null
-  /** Phones whose saved contacts to load. */
+  /** Loads the saved contacts of these phones. */
   readonly phones: ReadonlyArray<Phone>
   readonly contactIds: ReadonlyArray<ContactId>
   /** Chats to load, of the mode. */

@@ -99,7 +99,7 @@ export interface RowsUpload {
   readonly content: Stream.Stream<Uint8Array, Failure<Code>>
 }
 
-/** Whose campaign: a workspace, in one mode. */
+/** The campaign's owner: a workspace, in one mode. */
 type Of = readonly [role: Role, workspaceId: WorkspaceId | undefined, mode: Mode]
 
 /** What each method may fail with is in the document of its operation. */

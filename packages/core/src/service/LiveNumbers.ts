@@ -593,7 +593,7 @@ export interface LiveNumbers<Open extends LiveConnection> {
   readonly reports: Effect.Effect<ReadonlyArray<ConnectionReport>>
   /** Hands over an event once something listens. */
   readonly take: TakeEvent
-  /** A number whose connection this process keeps. */
+  /** The number, if this process keeps its connection. */
   find(numberId: NumberId): LiveNumber<Open> | undefined
   /** Reconnects the number without reporting, and returns the result. */
   connectQuietly(numberId: NumberId): Effect.Effect<Open | ClosedReason>

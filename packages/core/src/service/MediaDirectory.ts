@@ -90,7 +90,7 @@ interface Uploads {
   readonly remove: ReturnType<typeof removeBytes>
 }
 
-/** Forgets an upload whose bytes were not kept. */
+/** Forgets an upload when its bytes were not kept. */
 const discard = ({ remove, store }: Uploads, leftover: Leftover) =>
   Effect.andThen(store.discard(leftover.id), remove(leftover))
 

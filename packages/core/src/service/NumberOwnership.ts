@@ -68,7 +68,7 @@ export class NumberOwnership
   extends /*#__PURE__*/ Context.Service<
     NumberOwnership,
     {
-      /** The numbers whose lanes this worker may claim; the same value until it changes. */
+      /** The numbers of the lanes that this worker may claim; the same value until it changes. */
       readonly owned: Effect.Effect<Owned>
       /** Whether it owns the number right now. */
       owns(numberId: NumberId): boolean
@@ -318,7 +318,7 @@ const letGo = (worker: Worker, shards: ReadonlyArray<Shard>) => {
   }
 }
 
-/** Gives away released shards whose work has ended. */
+/** Gives away released shards once their work has ended. */
 const give = /*#__PURE__*/ Effect.fnUntraced(function* give(worker: Worker, me: WorkerId) {
   const { leases, leaving } = worker
   if (leaving.size === 0) return

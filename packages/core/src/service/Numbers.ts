@@ -491,7 +491,7 @@ export interface ListedConnections {
   readonly truncated: boolean
 }
 
-/** Numbers whose connections one list tells. */
+/** How many numbers one list of connections has at most. */
 const listedMax = 1000
 
 /** A number as an operator names it, not yet looked up. */

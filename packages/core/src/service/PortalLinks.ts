@@ -25,7 +25,7 @@ const defaultSeconds = 3600
 
 /**
  * Whether a page can link to it as it stands: `https:host` is relative in a page, and blanks hide a host. A
- * program under development, whose phones are simulated, has an `http` address of its own machine.
+ * program under development, with simulated phones, has an `http` address of its own machine.
  */
 const isReturnUrl = (text: string, simulated: boolean): boolean => {
   if (text.length > 2048 || !/^https?:\/\/[^\s/\\]/i.test(text) || /\s$/.test(text)) return false
@@ -71,7 +71,7 @@ export class PortalLinks extends Context.Service<
   PortalLinks,
   {
     /**
-     * POST …/portal-sessions. Only this answer has the `url`, whose code is behind `#`, so that no
+     * POST …/portal-sessions. Only this answer has the `url`. Its code is behind `#`, so that no
      * server, log or referrer sees it.
      */
     create(

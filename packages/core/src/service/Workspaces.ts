@@ -48,7 +48,7 @@ export const makeOrphaned = Effect.gen(function* makeOrphaned() {
     removal.pipe(
       Effect.tap(Effect.repeat(cancelSome, { while: (cancelled) => cancelled > 0 })),
       Effect.onError(() => wakeUp.wake("orphaned")),
-      // Attempts whose outcome is not known can be concluded now, and so can number checks.
+      // Attempts with an unknown outcome can be concluded now, and so can number checks.
       Effect.ensuring(Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks"))),
     )
   return { cancelSome, removing }

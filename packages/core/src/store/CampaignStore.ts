@@ -76,7 +76,7 @@ export interface CampaignMove {
 /** Rows to append to a draft. */
 export interface RowsToAppend {
   readonly id: CampaignId
-  /** Guard: of the campaign whose settings the rows were checked with. */
+  /** Guard: the campaign's revision with the settings that the rows were checked with. */
   readonly revision: number
   /** Guard: how many rows it has, those of this upload included. The first new row is the next. */
   readonly after: number
@@ -280,7 +280,7 @@ export interface CampaignStore {
     next: NextCheck,
     now: number,
   ): Effect.Effect<void, StoreUnavailable>
-  /** Pending rows whose own time, or without one the campaign's, has passed become `expired`. */
+  /** Pending rows become `expired` once their own time, or without one the campaign's, has passed. */
   expireRows(id: CampaignId, now: number, limit: number): Effect.Effect<number, StoreUnavailable>
   /** Its waiting messages that no transport has in hands, held ones too, by id. */
   waiting(id: CampaignId, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>

@@ -60,7 +60,7 @@ export interface ChangeFeedStore {
 
 export const markLimits: ChangeFeedMarkLimits = { recent: 50, most: 1000 }
 
-/** The topics whose lists are whole. */
+/** The topics with whole lists. */
 const wholeTopics: ReadonlySet<ChangeFeedTopic> = new Set([
   "numbers",
   "webhooks",

@@ -130,7 +130,7 @@ export interface ChatStore {
    */
   needsNoCopy(numberId: NumberId, message: Addressed): Effect.Effect<boolean, StoreUnavailable>
   /**
-   * Stores messages whose wait for a copy has ended by `now` as `unreadable` (`withoutCopy`), the
+   * Stores messages as `unreadable` (`withoutCopy`) if their wait for a copy has ended by `now`, the
    * longest waiting first, at most as many as there are ids of events. How many waits ended, those of
    * workspaces that keep nothing any more included. A wait for a number that another transaction has
    * locked may be left for the next round.
@@ -225,8 +225,8 @@ export interface ChatStore {
     numberId: NumberId,
   ): Effect.Effect<ReadonlyArray<SettledReadMark>, StoreUnavailable>
   /**
-   * Erases some of what is to go, as `deleteReceived` does: of workspaces whose conversations are off
-   * or were turned on since, of deleted workspaces and removed numbers, of removed chats, what is
+   * Erases some of what is to go, as `deleteReceived` does: of workspaces with conversations off
+   * or turned on since, of deleted workspaces and removed numbers, of removed chats, what is
    * older than its workspace's `retentionDays`, and the oldest beyond `most`; then chats without
    * messages and people without chats and messages. True while there may be more.
    */

@@ -91,7 +91,7 @@ export interface DueWork {
    * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
    *   they link themselves; unclaimed live ones when they were requested.
    * - campaigns: when `CampaignStore.due` would list them.
-   * - pauses: when one ends by itself whose begin was reported (see `pauseReport`), or a wait for new chats
+   * - pauses: when one with a reported begin ends by itself (see `pauseReport`), or a wait for new chats
    *   (see `newChatsUntil`).
    * - copies: when a message has waited long enough for a copy (see `ChatStore.endCopyWaits`).
    * - read marks: of connected numbers (see `ChatStore.claimReadMarks`).

@@ -130,7 +130,7 @@ export interface MessageStore {
     now: number,
   ): Effect.Effect<PageOf<Message>, StoreUnavailable>
   /**
-   * As `list`, of messages whose text matches. It looks at the newest `most` that the filter leaves, and stops
+   * As `list`, of messages with matching text. It looks at the newest `most` that the filter leaves, and stops
    * once the page is full; `next` is null at the end of the list alone.
    */
   search(
@@ -156,8 +156,8 @@ export interface MessageStore {
   /**
    * Ends waiting messages without a lease: cancels, expiries, test mode. Each must still be
    * waiting and not in flight. One commit writes state, event and refunds; returns the ids that
-   * it ended. A number whose lane a caller's transaction holds is waited for, unless `passesOver`
-   * leaves its messages for the next time. In a caller's transaction it takes one change.
+   * it ended. It waits for a number if a caller's transaction holds its lane, unless
+   * `passesOver` leaves its messages for the next time. In a caller's transaction it takes one change.
    */
   end(
     changes: ReadonlyArray<MessageChange>,

@@ -397,7 +397,7 @@ export interface Figures {
   /** When the next lane can be claimed, as `DueWork.nextDue` says. */
   readonly laneDueAt: number | null
   readonly lanesInFlight: number
-  /** Lanes in flight whose lease ended: their worker died or cannot renew. */
+  /** Lanes in flight with an ended lease: their worker died or cannot renew. */
   readonly leasesRunOut: number
   /** Processes that run the worker and reported themselves of late (`isProcessSilent`). */
   readonly workersAlive: number

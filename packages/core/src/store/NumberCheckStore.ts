@@ -228,7 +228,7 @@ export interface NumberCheckStore {
    * Claims checks that are due, the longest due first, of no workspace more than the worker may
    * hold, each with a lease of its own that grows with every claim. Live checks wait while their
    * number is not connected or not owned; once it is removed they are handed out to any worker. A
-   * check whose lease ran out is handed out again.
+   * check is handed out again when its lease ran out.
    */
   claim(query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable>
   /**

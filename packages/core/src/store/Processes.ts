@@ -13,7 +13,7 @@ export interface ProcessReport {
   /** Whether it runs the worker: sends messages, calls webhooks. */
   readonly works: boolean
   readonly seenAt: number
-  /** Live numbers whose connections it has; null where numbers are not shared out. */
+  /** Live numbers that it keeps connected; null where numbers are not shared out. */
   readonly numbersHeld: number | null
   readonly shardsHeld: number | null
 }

@@ -64,7 +64,7 @@ export interface ReceivedFileStore {
    */
   claim(query: FileClaimQuery): Effect.Effect<ReadonlyArray<ClaimedFile>, StoreUnavailable>
   /**
-   * Records the file whose bytes are about to be kept, in place of an earlier one. Guard: all received files
+   * Records the file before its bytes are kept, in place of an earlier one. Guard: all received files
    * of the workspace in both modes, plus this one, are at most `maxStorageBytes`. Null once the lease is not
    * held, and where conversations are off.
    */

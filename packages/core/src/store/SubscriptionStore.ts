@@ -43,6 +43,6 @@ export interface SubscriptionStore {
     readonly reached: number
     readonly until: number
   }): Effect.Effect<boolean, StoreUnavailable>
-  /** Deletes names whose lease ended before. */
+  /** Deletes names if their lease ended before. */
   forgetSubscriptions(before: number): Effect.Effect<void, StoreUnavailable>
 }

@@ -211,7 +211,7 @@ export class TelegramTransport extends Context.Service<TelegramTransport, Transp
   "core/TelegramTransport",
 ) {}
 
-// A number whose connection this process keeps, and its state.
+// A number that this process keeps connected, and its state.
 
 /** Why a number is not connected, by its remote or the network. */
 export type ClosedReason = Extract<
@@ -266,7 +266,7 @@ export interface LiveNumber<Open extends LiveConnection> {
   wroteSince: number
 }
 
-/** A number whose connection is about to open. */
+/** A number before its connection opens. */
 export const newLiveNumber = <Open extends LiveConnection>(
   numberId: NumberId,
   isReported: boolean,

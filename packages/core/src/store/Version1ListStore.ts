@@ -26,7 +26,7 @@ export const offsetOfPage = (page: number, size: number): OffsetQuery => ({
   limit: size,
 })
 
-/** Whose records. */
+/** The owner of the records. */
 export type Version1ListScope = Omit<CallerScope, "restriction">
 
 export interface Period {

@@ -254,7 +254,7 @@ export interface DeliveryQueue {
     query: DeliveryQuery,
   ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
   /**
-   * Logs attempts whose lease is still current, ends or reschedules their deliveries, and stops
+   * Logs attempts if their lease is still current, ends or reschedules their deliveries, and stops
    * endpoints. A delivery that a redelivery replaced ends. One commit.
    */
   settleDeliveries(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>

@@ -115,7 +115,7 @@ const webhookLimits: PostLimits = { ...callbackLimits, storedBytes: loggedBytes 
 const loggedText = (beginning: Uint8Array | undefined): string | null => {
   if (beginning === undefined) return null
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-  // The cut may divide a character, whose bytes a stream waits for.
+  // The cut may divide a character; a stream waits for its other bytes.
   const stream = beginning.length >= loggedBytes
   const decoded = Result.try(() => decoder.decode(beginning, { stream }))
   // PostgreSQL stores no U+0000.
@@ -297,7 +297,7 @@ interface EndpointWatch {
 const makeEndpointWatch: Effect.Effect<EndpointWatch, never, Store> = Effect.gen(
   function* makeEndpointWatch() {
     const store = (yield* Store).webhooks
-    /** Endpoints whose latest attempt failed, and whether that was logged. */
+    /** Endpoints with a failed latest attempt, and whether it was logged. */
     const failing = new Map<number, { readonly workspaceId: WorkspaceId; isSaid: boolean }>()
 
     /** An event has used up its attempts; the store knows whether the endpoint stopped. */

@@ -219,7 +219,7 @@ export const judgeAttempt = (
     } => {
   const failed = (error: MessageError) =>
     ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
-  // Refusing a repeat says nothing about earlier attempts, whose copy may have arrived.
+  // Refusing a repeat says nothing about earlier attempts: their copies may have arrived.
   const earlierMayHaveLeft = isOutcomeUnknown(claimed)
   const again = (notBefore: number | null, unfinished: UnfinishedAttempt) =>
     // It may have left before it expired, so `expired` could be untrue.
@@ -746,7 +746,7 @@ export const makePauseReporter = Effect.gen(function* makePauseReporter() {
   )
 })
 
-/** Stores messages as unreadable whose copy did not come in time (contract: Guarantees of conversations). */
+/** Stores messages as unreadable if their copy did not come in time (contract: Guarantees of conversations). */
 export const makeCopyWaits = makeReporter("copies", ({ chats }, now, eventIds) =>
   chats.endCopyWaits(now, eventIds),
 )

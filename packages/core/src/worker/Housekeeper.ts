@@ -82,7 +82,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
       forgetSessions,
       eraseReceived(null),
       sweepMedia,
-      // Last: it deletes records of files whose bytes are gone by now.
+      // Last: it deletes records of files once their bytes are gone.
       erase,
     ]
     // One failed task ends neither the other tasks nor the worker's other loops.

@@ -1,5 +1,5 @@
 /**
- * The form of every loop whose work takes time. It claims due work under a lease, performs it
+ * The form of every loop with work that takes time. It claims due work under a lease, performs it
  * concurrently, renews long leases and settles results in batches. When a process dies or cannot
  * record a result, the lease ends and the work is handed out again.
  */
@@ -41,7 +41,7 @@ interface LoopOptions<E, R> {
   readonly onOverlooked?: () => void
   /** Workspaces at their concurrency limit: only this loop's settlements make room. */
   readonly saturated?: () => SaturatedTenants
-  /** The numbers whose work it may take. Default: all. */
+  /** It may take work of these numbers. Default: all. */
   readonly owned?: Effect.Effect<Owned>
 }
 
@@ -217,7 +217,7 @@ export interface LeasedWork<Claimed, Result> {
   /** How long a claim outlives its worker, in service time. */
   readonly leaseMillis: number
   toWorkspaceId(claimed: Claimed): WorkspaceId
-  /** Since when it was due, of work whose claims can begin to look there. */
+  /** Since when it was due, if claims of such work can begin to look there. */
   toDueSince?(claimed: Claimed): number
   /** `held`: what the worker already holds. */
   claim(
@@ -261,7 +261,7 @@ export interface LeasedWork<Claimed, Result> {
     claimed: ReadonlyArray<Claimed>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
-  /** The numbers whose work claims take. Default: all. */
+  /** Claims take work of these numbers. Default: all. */
   readonly owned?: Effect.Effect<Owned>
   /** Other work of each round; true if there was any. */
   readonly alsoEachRound?: Effect.Effect<boolean, StoreUnavailable>
@@ -714,7 +714,7 @@ const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
   if (mayClaimMore && !isSteady) yield* latch.open
 })
 
-/** Interrupts work whose lease is lost. */
+/** Interrupts work when its lease is lost. */
 const cancel = <Claimed, Result>(loop: LoopState<Claimed, Result>, claimed: Claimed) => {
   const fiber = loop.held.get(claimed)
   release(loop, claimed)

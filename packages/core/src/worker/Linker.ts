@@ -46,7 +46,7 @@ interface Linker {
   readonly secrets: Secrets["Service"]
   readonly ids: Ids["Service"]
   readonly ownership: NumberOwnership["Service"]
-  /** Running attempts, whose numbers may soon connect here. */
+  /** Running attempts: their numbers may soon connect here. */
   running: number
 }
 
@@ -128,7 +128,7 @@ const release = ({ store }: Linker, leased: ReadonlyArray<LeasedLinking>) =>
 const freeCapacity = (linker: Linker) =>
   Effect.map(linker.ownership.room, (numbers) => Math.max(0, numbers - linker.running))
 
-/** Numbers whose attempts it may claim; none without room. */
+/** It may claim the attempts of these numbers; none without room. */
 const claimable = (linker: Linker) =>
   Effect.flatMap(freeCapacity(linker), (numbers) =>
     numbers === 0 ? Effect.succeed(ownsNone) : linker.ownership.owned,

@@ -1,4 +1,4 @@
-/** A source of outgoing media whose files, records and answers the test chooses. */
+/** A source of outgoing media: the test chooses its files, records and answers. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Ref, Stream } from "effect"
 import { Egress, EgressError } from "../../src/model/Egress.ts"

@@ -77,7 +77,7 @@ export const readContent = (id: number) =>
     return yield* Stream.mkString(Stream.decodeText(opened.value.content))
   })
 
-/** The files whose bytes are still to be removed. */
+/** The files with bytes still to be removed. */
 export const leftOver = Store.use(({ media: store }) =>
   store.leftovers({ reservedBefore: 0, limit: 100 }),
 )

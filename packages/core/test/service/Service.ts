@@ -78,7 +78,7 @@ export const layerTransports = (transport: Transport): Layer.Layer<Transports> =
     ),
   )
 
-/** Runs a test on a service of its own, whose clock starts at noon. */
+/** Runs a test on a service of its own, with a clock that starts at noon. */
 export const inAService = <A, E>(
   test: Effect.Effect<A, E, TestService | Scope.Scope>,
   parts: ServiceParts = {},

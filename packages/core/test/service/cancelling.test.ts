@@ -323,7 +323,7 @@ describe("a cancel of many while some are in flight", () => {
 })
 
 describe("DELETE of a message in flight while the store is slow", () => {
-  /** A store whose look-ups take that long; null: only the first one answers. */
+  /** A store with look-ups that take that long; null: only the first one answers. */
   const slowStore = (millis: number | null) => {
     const slow = { is: false, checks: 0 }
     const store = storeWithin((operation, effect) =>

@@ -1,4 +1,4 @@
-/** A process whose system clock differs from the database's stops working until both agree. */
+/** A process stops working while its system clock differs from the database's. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory"
 import { Clock, Effect, Layer, Metric } from "effect"
@@ -19,7 +19,7 @@ import type { ServiceParts, TestService } from "./Service.ts"
 import { storeChanged } from "@messaging-service/testkit"
 
 /**
- * A service over a database whose clock is the test's time; the process is `processAhead`
+ * A service over a database with the test's time as its clock; the process is `processAhead`
  * milliseconds ahead of it. `answers`: whether the database tells its time. `sharesLeaps`: it leaps too.
  */
 const onSkewedClock = <A, E>(

@@ -1,4 +1,4 @@
-/** Calls whose client hangs up at any moment, on a store that answers a moment after its commit. */
+/** Calls with a client that hangs up at any moment, on a store that answers a moment after its commit. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory"
 import { interruptEverywhere, storeChanged } from "@messaging-service/testkit"

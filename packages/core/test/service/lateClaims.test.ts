@@ -1,4 +1,4 @@
-/** Claims whose answer takes longer than their lease. */
+/** Claims with an answer that takes longer than their lease. */
 import { assert, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory"
 import { storeChanged } from "@messaging-service/testkit"

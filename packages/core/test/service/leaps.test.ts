@@ -8,7 +8,7 @@ import { log, scheduled } from "./Reminding.ts"
 import { ahead, aSender, hour, inAService, minute, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
 
-/** A service whose clock jumps, idle before and after. */
+/** A service with a clock that jumps, idle before and after. */
 const inALeapingService = <E>(
   test: (
     leap: (millis: number) => Effect.Effect<void, unknown, TestService>,

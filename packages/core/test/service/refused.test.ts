@@ -39,7 +39,7 @@ const sendStored = (
 /** The id of the message that a refusal left behind. */
 const storedId = ({ details }: Pick<Refusal, "details">) => Number(details.messageId) as MessageId
 
-/** A workspace whose only number has no quota. It is logged out, so accepted messages wait. */
+/** A workspace with a single number that has no quota. The number is logged out, so accepted messages wait. */
 const aFullSender = (accepted = 1000, messagesRemaining: number | null = null) =>
   Effect.gen(function* () {
     const sender = yield* aSender(messagesRemaining)

@@ -1,4 +1,4 @@
-/** A process whose store goes back in time while it runs. */
+/** A process with a store that goes back in time while it runs. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory"
 import { Effect, Layer, Logger, Metric, References } from "effect"

@@ -200,7 +200,7 @@ const runLoad = (seed: string, actions: number, leap: Leap) =>
 interface Books {
   readonly workspace: Parameters<typeof remaining>[0]
   readonly numbers: ReadonlyArray<NumberId>
-  /** Messages whose cancel was answered with success. */
+  /** Messages with a cancel that was answered with success. */
   readonly cancelled: ReadonlySet<MessageId>
 }
 

@@ -36,7 +36,7 @@ import {
 import type { TestService, ServiceParts } from "./Service.ts"
 
 /**
- * A world whose service time only the emulator moves. While a fiber waits, real seconds pass at
+ * A world with a service time that only the emulator moves. While a fiber waits, real seconds pass at
  * once, and hours do not pass at all.
  */
 const withMovableClock = <A, E>(

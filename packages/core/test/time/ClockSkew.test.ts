@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { clockSkew, clockVerdict } from "../../src/service/ClockSkew.ts"
 import type { ClockReading } from "../../src/service/ClockSkew.ts"
 
-/** A process `ahead` milliseconds ahead of the database, whose answer takes `roundTrip`. */
+/** A process `ahead` milliseconds ahead of the database; the database's answer takes `roundTrip`. */
 const aReading = (ahead: number, roundTrip = 0): ClockReading => ({
   requestedAt: 1_000_000 + ahead,
   databaseAt: 1_000_000 + roundTrip / 2,

@@ -156,7 +156,7 @@ export const aLiveWorld = () => {
     credentials,
     loggedOut,
     stored,
-    /** Numbers whose connection is open. */
+    /** Numbers with an open connection. */
     open,
     proxies,
     /** Everything that a listener heard, oldest first. */

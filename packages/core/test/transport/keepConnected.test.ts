@@ -44,7 +44,7 @@ it.effect(
     }),
 )
 
-/** A number whose remote server has not let it connect for half an hour. */
+/** A number that its remote server has not let connect for half an hour. */
 const suspended = (isRefused: boolean) =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected

@@ -1,4 +1,4 @@
-/** A loop over jobs whose claims, settlements and renewals a test can watch and break. */
+/** A loop over jobs: a test can watch and break their claims, settlements and renewals. */
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
