@@ -1,6 +1,6 @@
 /**
  * What the simulated WhatsApp lets numbers do with people who never wrote to them (contract: Emulator controls).
- * Only this process knows whose new chats are closed.
+ * Only this process knows which numbers may not start new chats.
  */
 import {
   boundMillis,
@@ -58,7 +58,7 @@ const toRestrictions = (input: typeof RestrictBody.Type, now: number): Restricti
   }
 }
 
-/** Whose new chats are closed, and until when. */
+/** Numbers that may not start new chats, and until when. */
 export class NewChats extends Context.Service<NewChats, Map<NumberId, number>>()(
   "emulator/NewChats",
 ) {

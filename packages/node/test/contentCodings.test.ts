@@ -1,4 +1,4 @@
-/** Answers whose content is coded, although a fetch asks for it as it is. */
+/** Answers with coded content, although a fetch asks for it as it is. */
 import { assert, describe, it } from "@effect/vitest"
 import { OutboundRule } from "@messaging-service/core"
 import { Effect, Layer } from "effect"

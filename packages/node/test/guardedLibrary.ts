@@ -1,4 +1,4 @@
-/** For programs of `LibraryGuard.test.ts`, whose library is a package named `library`. */
+/** For programs of `LibraryGuard.test.ts`: their library is a package named `library`. */
 import { guardLibrary, isFrom } from "@messaging-service/core"
 import type { RunGuarded } from "@messaging-service/core"
 import { Effect } from "effect"

@@ -41,7 +41,7 @@ export interface Inbox {
 
 /** How far channels are read. Dates are in seconds. */
 export interface ChannelReads {
-  /** Those whose difference could not be read yet. */
+  /** Those with a difference that could not be read yet. */
   readonly unread: Set<number>
   /** The date of the stored state. */
   readonly stateDate: () => number

@@ -8,7 +8,7 @@ import type { KnownPeers } from "./incoming.ts"
 /** Telegram lets only those change a message who may. */
 const verified = { _tag: "Change", mode: "live", isVerified: true } as const
 
-/** Null for a message as it was written, and for one whose reactions, buttons or votes changed. */
+/** Null for a message as it was written, and for one with changed reactions, buttons or votes. */
 export const toEdit = (
   message: tl.TypeMessage,
   peers: KnownPeers,

@@ -11,7 +11,7 @@ export interface FileSource {
   readonly thumbSize: string
   readonly dcId: number
   readonly messageId: number
-  /** The supergroup whose ids count its messages; absent elsewhere. */
+  /** The supergroup, which has message ids of its own; absent elsewhere. */
   readonly channelId?: number
 }
 

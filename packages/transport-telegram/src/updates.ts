@@ -14,7 +14,7 @@ interface Bounds {
   readonly backlog: Backlog
   /** Channels that Telegram named without their updates, until they are read. */
   readonly tooLong: Set<number>
-  /** Channels whose difference was not read to its end, with the state to read one from that has none. */
+  /** Channels with a difference that was not read to its end; for one without a state, where to read from. */
   readonly unfinished: Map<number, number | undefined>
 }
 
@@ -301,7 +301,7 @@ export const hearUpdates = (client: BaseTelegramClient, hearing: Hearing | null)
   hearSkippedStates(updates, inbox)
   hearSkippedChannels(client, updates, hearing)
   boundChannelReads(updates, hearing)
-  // Before the library's own listener, whose failure would keep an update from those behind it.
+  // Before the library's own listener: its failure would keep an update from those behind it.
   client.onRawUpdate.add(({ peers, update }) => inbox.addUpdate(update, peers))
 }
 

@@ -1,4 +1,4 @@
-/** Clients whose scope ends, and requests whose connection does. */
+/** Clients at the end of their scope, and requests at the end of their connection. */
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage, tl } from "@mtcute/node"
 import type { ITelegramStorageProvider } from "@mtcute/node"

@@ -27,7 +27,7 @@ const layerFetching = Layer.mergeAll(
   }),
 )
 
-/** An account of a workspace whose files are fetched, and a person. */
+/** An account of a workspace that fetches files, and a person. */
 const aConversation = Effect.gen(function* () {
   const { chats } = yield* Store
   const { id: workspaceId } = yield* aWorkspace({ plan: null })

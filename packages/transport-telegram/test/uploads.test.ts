@@ -1,4 +1,4 @@
-/** Files whose account ends while they are uploaded: the library sends several parts at once. */
+/** An account ends while its files are uploaded: the library sends several parts at once. */
 import { assert, layer } from "@effect/vitest"
 import type { OutgoingMedia } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"

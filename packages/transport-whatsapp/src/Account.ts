@@ -1,6 +1,6 @@
 /**
  * Linked numbers and their connections: opens one connection for each number, handles its events until
- * it closes, and logs out a device whose link the core did not accept.
+ * it closes, and logs out a device if the core did not accept its link.
  */
 import {
   logFailure,

@@ -424,7 +424,7 @@ const reportUpdates = (
   })
 }
 
-/** What people write over a connection, whose socket is made later. */
+/** What people write over a connection; its socket is made later. */
 const makeMessages = (
   { auth, inbox = noInbox }: ConnectionOptions,
   clock: Clock.Clock,

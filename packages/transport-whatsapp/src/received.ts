@@ -84,7 +84,7 @@ export interface Receiving extends ReceivingOptions {
   readonly stanzas: WeakMap<Uint8Array, BinaryNode>
   /** Those that did not open; their waits are stored already where there are any. */
   readonly unread: WeakSet<BinaryNode>
-  /** The latest messages whose copy was asked for, by id. */
+  /** The latest messages with a requested copy, by id. */
   readonly awaited: Map<string, BinaryNode>
 }
 

@@ -217,7 +217,7 @@ export interface Administrators {
 /** How long the question may take, in real time: what comes later waits for it. */
 const administratorsMillis = 5000
 
-/** Groups whose administrators are cached. */
+/** Groups with cached administrators. */
 const maxAdministered = 100
 
 export const makeAdministrators = (socket: Pick<WASocket, "query">): Administrators => {

@@ -252,7 +252,7 @@ export const to = (digits: string): Target => ({ kind: "phone", phone: phone(`+$
 export const sendNow = (message: OutgoingMessage) =>
   WhatsAppTransport.use((transport) => transport.send(message))
 
-/** A linking attempt whose QR codes that person scans. */
+/** A linking attempt: that person scans its QR codes. */
 export const scanning = (id: NumberId, digits: string) =>
   Effect.flatMap(WhatsAppServer, (server) =>
     attempt({ numberId: id, method: "qr", phone: null }, (event) =>

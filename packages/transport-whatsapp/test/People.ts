@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { aLinkedNumber, aPerson, getReceived, withConversations } from "./LiveWorld.ts"
 import type { LinkedNumber } from "./LiveWorld.ts"
 
-/** A linked number whose workspace has conversations, and a person. */
+/** A linked number of a workspace with conversations, and a person. */
 export const aConversation = Effect.gen(function* () {
   const number = yield* Effect.flatMap(aLinkedNumber, (linked) => withConversations(linked))
   return { number, other: yield* aPerson }

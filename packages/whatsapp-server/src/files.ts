@@ -1,6 +1,6 @@
 /**
  * Files that people send: sealed and put where their link leads, with the faults that a test orders. A phone
- * that is asked gives a file whose link has ended a new one.
+ * that is asked gives a file a new link when the old one has ended.
  */
 import {
   aesEncryptGCM,

@@ -1,6 +1,6 @@
 /**
- * What people write to linked devices, in chats and groups; also the owner, whose phone tells the other
- * devices. Phones keep it, so that a device that cannot read a message gets it again, sealed for a new
+ * What people write to linked devices, in chats and groups; also the owner: the owner's phone tells the
+ * other devices. Phones keep it, so that a device that cannot read a message gets it again, sealed for a new
  * session.
  */
 import { proto } from "baileys"

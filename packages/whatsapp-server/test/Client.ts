@@ -175,7 +175,7 @@ export const serverWith = (
     return server
   })
 
-/** A linked sender, a recipient, and texts from one to the other, whose id is their text. */
+/** A linked sender, a recipient, and texts from one to the other, with their text as id. */
 export const sending = Effect.gen(function* () {
   const server = yield* serverWith({ [sender]: { name: "Sender" }, [recipient]: {} })
   const client = yield* linked(server, sender)
