@@ -168,7 +168,7 @@ interface DeclaredFunction {
   readonly name: string
   readonly names: ReadonlyArray<string>
   readonly types: ReadonlyArray<string>
-  /** The table whose rows it returns. */
+  /** The table of the rows that it returns. */
   readonly table: number | null
 }
 

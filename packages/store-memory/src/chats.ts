@@ -243,7 +243,7 @@ const toAnswered = (row: ChatRow): AnsweredChat => {
 
 // Messages
 
-/** Whose it is: the number itself for its owner. */
+/** `from`: the number itself if its owner reacted. */
 export const toReaction = (
   { at, emoji, fromMe, person }: ReactionRow,
   { number }: Lane,

@@ -241,7 +241,7 @@ export const reportPause = (
   announceNumber(tables, lane, report, events.pause, now)
 }
 
-/** When the pause of each lane ends by itself whose begin was reported. */
+/** When each pause with a reported begin ends by itself. */
 export const endingPauses = (
   tables: Tables,
 ): ReadonlyArray<{ readonly lane: Lane; readonly at: number }> =>

@@ -9,7 +9,7 @@ import { standing } from "./lanes.ts"
 import { finishClaim, findLane, isLost } from "./tables.ts"
 import type { ChatRow, Tables } from "./tables.ts"
 
-/** Chats whose remote can learn of the mark now. */
+/** Chats with a remote that can learn of the mark now. */
 const connectedMarks = (tables: Tables, owned: Owned): ReadonlyArray<ChatRow> =>
   [...tables.unmarked].filter(
     (row) =>

@@ -187,7 +187,7 @@ export interface CopyWait {
 export interface ReactionRow {
   readonly to: ReceivedRow | MessageRow
   readonly fromMe: boolean
-  /** Who reacted, or in whose chat the owner did; null for the owner in a group. */
+  /** Who reacted, or the person of the chat if the owner did; null for the owner in a group. */
   person: PersonRow | null
   /** The chat of that group; null in a chat with one person. */
   readonly group: string | null
@@ -637,7 +637,7 @@ export class Tables {
   readonly received = new Map<ReceivedMessageId, ReceivedRow>()
   readonly receivedFiles = new Map<ReceivedMessageId, ReceivedFileRow>()
   lastReceivedId = 0
-  /** Chats whose read marks are on their way to the remote. */
+  /** Chats with read marks on their way to the remote. */
   readonly unmarked = new Set<ChatRow>()
   lastChatActivity = 0
   /** Runs after deliveries were queued. */

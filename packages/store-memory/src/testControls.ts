@@ -25,7 +25,7 @@ import { accept, brokenGuard, isVisible } from "./messages.ts"
 import { newMessageRow, Tables } from "./tables.ts"
 import type { Lane, MessageRow } from "./tables.ts"
 
-/** The commit of a transaction whose send no longer holds; nothing of it exists. */
+/** The commit of a transaction with a send that no longer holds; nothing of it exists. */
 export class CommitRefused extends Data.TaggedError("CommitRefused")<{
   readonly guard: FailedGuard
 }> {}

@@ -222,7 +222,7 @@ create function is_open(l lanes) returns boolean
 language sql immutable parallel safe
 return l.connected or l.removed_at is not null;
 
--- Whether the message of a head whose lease is over goes out once more.
+-- Whether the message of a head with an ended lease goes out once more.
 create function may_be_handed_out(head messages, l lanes, at timestamptz) returns boolean
 language sql immutable parallel safe
 return l.interruptions > 0 or not_expired(head, at);
@@ -594,7 +594,7 @@ return e.workspace_id = workspace
   and is_running(e)
   and subscribes(e, event_type);
 
--- For a workspace whose row is locked. Index webhook_endpoints_running.
+-- For a workspace with a locked row. Index webhook_endpoints_running.
 create function holds_all_endpoints(p_workspace bigint, p_most integer) returns boolean
 language plpgsql stable
 set search_path from current
@@ -681,7 +681,7 @@ create function is_usable(k api_keys, now timestamptz) returns boolean
 language sql immutable parallel safe
 return k.revoked_at is null and (k.expires_at is null or k.expires_at > now);
 
--- For a workspace whose row is locked. Index api_keys_by_workspace.
+-- For a workspace with a locked row. Index api_keys_by_workspace.
 create function holds_all_keys(p_workspace bigint, p_version integer, p_most integer) returns boolean
 language plpgsql stable
 set search_path from current
@@ -833,7 +833,7 @@ create function tells_of_pause(l lanes, now timestamptz) returns boolean
 language sql immutable parallel safe
 return l.pause_reported <> (paused_until(l.paused_until, now) is not null);
 
--- Of a pause whose begin was reported.
+-- Of a pause with a reported begin.
 create function pause_end(l lanes) returns timestamptz
 language sql immutable parallel safe
 return coalesce(l.paused_until, timestamptz 'epoch');

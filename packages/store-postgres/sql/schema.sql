@@ -14,7 +14,7 @@ create table schema_migrations (
   applied_at timestamptz not null,
   -- The version of the service that applied it.
   version text not null,
-  -- Versions whose latest migration is an earlier one than this must not start; null while all may.
+  -- Versions with a latest migration earlier than this must not start; null while all may.
   oldest integer
 );
 
@@ -128,7 +128,7 @@ create index sign_in_links_by_workspace on sign_in_links (workspace_id, id desc)
 -- Serves the sweep of old ones.
 create index sign_in_links_by_age on sign_in_links (code_expires_at);
 
--- Named subscriptions of programs to the outbox: how far each has come, and whose turn it is.
+-- Named subscriptions of programs to the outbox: how far each has come, and who has its lease.
 create table subscriptions (
   name text primary key,
   -- The position of the last event that was handled.
@@ -325,7 +325,7 @@ create index lanes_new_chats on lanes (new_chats_until) where new_chats_until is
 -- Serves the sweep that ends the messages of removed numbers.
 create index lanes_orphaned on lanes (number_id) where orphaned;
 
--- Recipients of each number whose new recipients are limited.
+-- Recipients of each number with limited new recipients.
 create table lane_recipients (
   number_id bigint not null,
   recipient text not null,
@@ -341,7 +341,7 @@ create unlogged table lane_arrivals (
   -- Live messages, and when the first of them is due.
   live integer not null,
   due_at timestamptz,
-  -- The schema of the accepting build, whose function ends the row.
+  -- The schema of the accepting build: a function there ends the row.
   finish text not null
 );
 
@@ -476,7 +476,7 @@ create index media_files_by_type on media_files (workspace_id, mode, type, id de
   where state = 'kept';
 -- Serves the sweep of reservations that were given up.
 create index media_files_reserved on media_files (created_at) where state = 'reserved';
--- Serves the sweep of files whose bytes are left over.
+-- Serves the sweep of files with bytes left over.
 create index media_files_left_over on media_files (id)
   where state in ('deleted', 'discarded') and has_bytes;
 -- Serves the sweep of records of deleted files.
@@ -876,7 +876,7 @@ create table reactions (
   message_id bigint,
   mode text not null,
   from_me boolean not null,
-  -- Who reacted, or in whose chat the owner did; null for the owner in a group.
+  -- Who reacted, or the person of the chat if the owner did; null for the owner in a group.
   person_id bigint,
   group_id text,
   -- Null: it was taken back.
@@ -924,7 +924,7 @@ create table idempotency_records (
 -- Serves the sweep of old records, at next to no cost for those who write them.
 create index idempotency_records_by_age on idempotency_records
   using brin (created_at) with (pages_per_range = 32);
--- Serves the erasure of a number and of a campaign, whose id is negative here; holds only records of these.
+-- Serves the erasure of a number and of a campaign, with a negative id here; holds only records of these.
 create index idempotency_records_of_numbers on idempotency_records ((made_ids[1]))
   where shown is not null;
 
@@ -985,7 +985,7 @@ create table webhook_lanes (
   held_ids bigint[] not null default '{}',
   held_leases bigint[] not null default '{}',
   held_until timestamptz[] not null default '{}',
-  -- Of callbacks: whose they are, and when there is something to claim.
+  -- Of callbacks: their workspace, and when there is something to claim.
   workspace_id bigint,
   callback_due timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
@@ -1033,7 +1033,7 @@ create index webhook_deliveries_put_off on webhook_deliveries (endpoint_id, due_
 create index webhook_deliveries_of_callbacks on webhook_deliveries (workspace_id)
   where workspace_id is not null;
 
--- Serves the end of those whose received message is erased; others cost it nothing.
+-- Serves the end of those of an erased received message; others cost it nothing.
 create index webhook_deliveries_of_received on webhook_deliveries (outbox_id)
   where type in (
     'message.received', 'message.echo', 'message.edited', 'message.revoked', 'message.reaction', 'message.recovered'
@@ -1416,5 +1416,5 @@ deferrable initially deferred
 for each row
 execute function finish_arrivals();
 
--- Also in a session that plays a replica, whose triggers rest otherwise.
+-- Also in a session that plays a replica: triggers rest there otherwise.
 alter table lane_arrivals enable always trigger finish_arrivals;

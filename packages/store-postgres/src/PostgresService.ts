@@ -203,7 +203,7 @@ const makeStores = (requested: Schema) =>
     })
   })
 
-/** The stores of a version whose tables are these. */
+/** The stores of a version with these tables. */
 export const layerStoresFor = (requested: Schema) => Layer.effect(Store, makeStores(requested))
 
 export const layerStores = layerStoresFor(schema)

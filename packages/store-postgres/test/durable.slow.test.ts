@@ -31,7 +31,7 @@ const opened = Effect.gen(function* () {
   return { database, deaths, files }
 })
 
-/** Turns of connections to a session, and each answer: whose it is, its first letter, and the syncs of WAL by then. */
+/** Turns of connections to a session, and each answer: its connection, first letter, and the syncs of WAL by then. */
 const inSession = Effect.map(opened, ({ database, files }) => {
   const answers: Array<readonly [connection: number, kind: string, syncs: number]> = []
   const syncs = () => files.synced.filter((each) => each === "wal").length

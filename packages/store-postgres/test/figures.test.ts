@@ -139,7 +139,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
 const past = 20_000
 
-/** Long counted, of that workspace and of others, whose rows are between them. */
+/** Long counted, of that workspace, with rows of others between them. */
 const history = [
   `
 insert into messaging.messages (

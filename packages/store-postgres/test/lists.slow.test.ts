@@ -323,7 +323,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const store = Context.get(stores, Store).messages
           yield* Effect.provide(accepted(stage.number, { count: 3 }), stores)
 
-          /** Connections whose statement is a list that waits for the table. */
+          /** Connections with a list as their statement, which waits for the table. */
           const reading = Effect.map(
             client.query<{ readonly count: bigint }>(
               "reading",

@@ -35,7 +35,7 @@ const bring = (database: DatabaseService, expected: Schema, installed = thisBuil
     database,
   )
 
-/** One whose function gives that answer. */
+/** One with a function that returns that answer. */
 const aBuild = (answer: number): Build =>
   makeBuild([
     `create function answer() returns integer

@@ -1,6 +1,6 @@
 /**
  * What continues while a caller's transaction that has sent stays open: all but acceptances from the same
- * number, and from the same limited plan, whose room is decided by it.
+ * number, and from the same limited plan: its room depends on that transaction.
  */
 import { assert, layer } from "@effect/vitest"
 import { Messages, dailyQuota, refusalOfStore, Store } from "@messaging-service/core"

@@ -1,6 +1,6 @@
 /**
- * Several processes at one database. The races of the contract suite run within one process, whose calls are
- * batched; here every process has a pool of its own, and only the database is between them.
+ * Several processes at one database. The races of the contract suite run within one process, which batches its calls;
+ * here every process has a pool of its own, and only the database is between them.
  */
 import { assert, layer } from "@effect/vitest"
 import { Store } from "@messaging-service/core"

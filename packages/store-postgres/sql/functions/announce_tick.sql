@@ -1,4 +1,4 @@
--- Applies a tick to a message whose workspace has conversations, with its event. Whether its state still allows it.
+-- Applies a tick to a message of a workspace with conversations, with its event. Whether its state still allows it.
 create function announce_tick(
   p_message bigint,
   p_state text,

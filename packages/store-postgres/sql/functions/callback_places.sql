@@ -1,5 +1,5 @@
 -- How many may be taken from each of these lanes, in their order; null for that of an endpoint. The
--- lane whose first has waited longest has the first choice.
+-- lane that has waited longest has the first choice.
 create function callback_places(
   p_now timestamptz,
   p_lanes bigint[],

@@ -1,10 +1,10 @@
 -- Claims lanes: free ones that are due, the longest waiting first, a turn each, and no more of a
 -- workspace than its share of the worker. Returns the messages of each turn, in their order.
 --
--- What happens to each locked lane, in the order of the cases: one that is stopped, or whose number is not
--- connected, is passed over unless its head may have left and has expired, and what was in flight in it
--- counts as interrupted; an unsettled message whose lease ran out is handed out again, whatever became of
--- it; a lane whose limits are used up is passed over until there is room; else its head goes out, with what
+-- What happens to each locked lane, in the order of the cases: one that is stopped, or has no connected
+-- number, is passed over unless its head may have left and has expired, and what was in flight in it
+-- counts as interrupted; an unsettled message is handed out again once its lease ran out, whatever became of
+-- it; a lane with used-up limits is passed over until there is room; else its head goes out, with what
 -- is due behind it as far as its turn goes, and without a head the lane is due when its next message is.
 -- Where new chats are closed, what is due to new recipients is set aside before; other lanes have no part in that.
 -- Sends are counted only when the lane's bound says there may be too many, and of lanes that are paced.

@@ -1,4 +1,4 @@
--- Stores the messages as unreadable whose wait for a copy has ended, the longest waiting first. One row for each wait
+-- Stores messages as unreadable once their wait for a copy has ended, the longest waiting first. One row for each wait
 -- that ended, with what its event is made of; announce_received writes the events in the same transaction.
 --
 -- Locks: the numbers' rows in received_counters. A number that another transaction has is passed over: in whatever

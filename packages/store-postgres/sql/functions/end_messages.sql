@@ -44,7 +44,7 @@ declare
   -- Those that left from numbers with chats.
   v_in_chats bigint[];
   v_given_back bigint[];
-  -- Numbers whose messages ended, and those among them whose quota changed: given back, or taken by
+  -- Numbers of the messages that ended, and those among them with a changed quota: given back, or taken by
   -- one that was held.
   v_lanes bigint[];
   v_live_lanes bigint[];

@@ -1,4 +1,4 @@
--- Pending rows whose own time, or without one the campaign's, has passed become expired: how many, up to p_limit.
+-- Pending rows become expired once their own time, or without one the campaign's, has passed: how many, up to p_limit.
 --
 -- Locks: the campaign, then its rows.
 --

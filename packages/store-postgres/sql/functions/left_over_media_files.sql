@@ -1,4 +1,4 @@
--- What the sweep of the media directory finds: files whose bytes are left over, after old
+-- What the sweep of the media directory finds: files with bytes left over, after old
 -- reservations were given up and the files of deleted workspaces were deleted.
 --
 -- Locks: the files by id, passing over those that others hold, then the usage of their workspaces by

@@ -3,7 +3,7 @@
 -- first time, or delivered by an attempt after p_seen. A lane's attempts get their ids while it is locked, so no smaller
 -- one is written later.
 --
--- Locks: the lane, then the events, whose erasure waits and then sees these deliveries.
+-- Locks: the lane, then the events: their erasure waits and then sees these deliveries.
 --
 -- Never null: queued
 create function recover_webhook_events(

@@ -1,6 +1,6 @@
 -- Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
 -- accepted or claimed; what waits becomes orphaned. A message in flight keeps its lease, so that it
--- is handed out once more when its worker dies, and so is one whose attempt was interrupted.
+-- is handed out once more when its worker dies, and so is one with an interrupted attempt.
 -- Attempts at linking end.
 --
 -- Locks: the lanes by id; only a later statement looks for what waits in them.

@@ -1,4 +1,4 @@
--- Reports the begin or end of a number's pause, whose lane is locked. A pause that takes over from one that has
+-- Reports the begin or end of a number's pause; the number's lane is locked. A pause that takes over from one that has
 -- ended without an event continues.
 create function report_pause(p_number bigint, p_event_id text, p_now timestamptz) returns void
 language plpgsql

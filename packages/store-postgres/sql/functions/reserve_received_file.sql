@@ -1,4 +1,4 @@
--- Records the file whose bytes are about to be kept, in place of an earlier one. No row once the lease is not
+-- Records the file before its bytes are kept, in place of an earlier one. No row once the lease is not
 -- held, and without conversations; a null id when no room is left.
 --
 -- Locks: the file, its earlier record, the workspace's usage.

@@ -1,6 +1,6 @@
 -- Sets due messages to new recipients aside in lanes where new chats are closed, as many as one claim may, and
--- releases them where the wait is over. Returns the numbers whose next p_turn messages may leave: the others stay due,
--- and the next claim continues with them. What may have left already is never set aside; while it may have, nothing
+-- releases them where the wait is over. Returns the numbers that may send their next p_turn messages: the others stay
+-- due, and the next claim continues with them. What may have left already is never set aside; while it may have, nothing
 -- else leaves its lane.
 --
 -- Locks: none of its own, for holders of the lanes; only later statements look at messages.

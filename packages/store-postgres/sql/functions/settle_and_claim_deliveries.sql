@@ -2,7 +2,7 @@
 -- settles alone: no lease has run out and nothing is due. Without results it claims alone. So what a lane
 -- holds and when it is next due is computed in one place.
 --
--- A lane is that of a webhook endpoint, whose id it has, or that of a callback's target, with an id below
+-- A lane is that of a webhook endpoint, with the endpoint's id, or that of a callback's target, with an id below
 -- zero. What is in flight is kept in the lane, so a claim changes no delivery. Of callbacks at most
 -- p_callbacks are taken, and of each workspace what it has less than p_per_workspace.
 --

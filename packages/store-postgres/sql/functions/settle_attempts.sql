@@ -7,7 +7,7 @@
 -- changes nothing, also where the lane was stopped meanwhile: its worker may have the next message by now.
 --
 -- Locks: campaigns that may use a number which pauses, the lanes by id, what enter_chats locks, then the workspaces that get allowance back by id, none of them waited for longer
--- than p_lock_timeout. A settlement whose lane has a newer lease is passed over: another worker holds it.
+-- than p_lock_timeout. A settlement is passed over if its lane has a newer lease: another worker holds it.
 --
 -- Never null: message_id, queued, comes_again
 create function settle_attempts(
@@ -60,13 +60,13 @@ as $$
 declare
   -- Whether deliveries were queued.
   v_queued boolean = false;
-  -- The places of the settlements whose lease still holds.
+  -- The places of the settlements with a lease that still holds.
   v_held integer[];
   -- For each of them: what follows in its turn, whether the turn may go on, and the lease's end.
   v_follows bigint[];
   v_goes_on boolean[];
   v_until timestamptz[];
-  -- The places of those whose lanes are given back.
+  -- The places of those with lanes to give back.
   v_over integer[];
   -- Messages that return to a lane and are held: by their campaign, or because new chats are closed.
   v_put_aside bigint[] = '{}';

@@ -2,7 +2,7 @@
 -- again, in one commit. The parameters of the acceptance are for a single row, or empty when all rows are refused.
 -- Returns the broken guard, or null and the ids of the messages.
 --
--- Locks: the campaign, which guards its rows; then those of an acceptance, whose holders never ask for a campaign:
+-- Locks: the campaign, which guards its rows; then those of an acceptance (their holders never ask for a campaign):
 -- its lane first, which guards the queue.
 create function take_campaign_rows(
   c_id bigint,

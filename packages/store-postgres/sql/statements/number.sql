@@ -201,7 +201,7 @@ where l.number_id = :id
 for no key update
 
 -- name: lockToRestrict
--- A number whose workspace has conversations; neither goes before the end.
+-- A number of a workspace with conversations; neither goes before the end.
 -- Never null: id, workspace_id, mode, label, platform, status, login_method, created_at
 select
   n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at

@@ -257,7 +257,7 @@ const toTake = (take: CampaignTake): Params<"take_campaign_rows"> => {
   }
 }
 
-// A look, whose numbers and rows come as JSON.
+// A look: its numbers and rows come as JSON.
 
 interface LookedNumber {
   readonly number: SendingNumber

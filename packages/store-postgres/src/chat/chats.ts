@@ -87,7 +87,7 @@ const toSentQuote = (row: Row<"received.quotedSent">): Quote => ({
   sentAt: millis(row.sent_at) ?? 0,
 })
 
-/** Whose records may be read; `numbers` null: those of all. */
+/** Which records may be read; `numbers` null: those of all. */
 const toParams = (
   { mode, restriction, workspaceId }: CallerScope,
   numberId: NumberId | null = null,

@@ -4,8 +4,8 @@
  * additional one once many wait. So nothing ever waits for a timer, and the more callers there are the less each of
  * them costs.
  *
- * A call whose rows another transaction locks for long, as a caller's own may, delays no other: its batch
- * gives up soon, the others of it go on, and that one is retried by itself until it is its turn.
+ * A call delays no other when another transaction, as a caller's own may, locks its rows for long: its batch
+ * gives up soon, the others of it continue, and that one is retried by itself until it is its turn.
  */
 import type { StoreUnavailable } from "@messaging-service/core"
 import { Deferred, Effect, Exit, Semaphore } from "effect"

@@ -4,7 +4,7 @@
  * is tried again, and processes are woken by the caller's commit.
  *
  * A savepoint precedes what is joined, so a failed statement undoes no more than that. A refusal undoes the
- * same: it leaves no lock behind, so a number whose message was refused continues.
+ * same: it leaves no lock behind, so the number of a refused message continues.
  */
 import { CannotJoin, StoreUnavailable } from "@messaging-service/core"
 import type { CallersTransactions, TransactionClient } from "@messaging-service/core"
@@ -157,8 +157,8 @@ const clientLock = (client: TransactionClient): Semaphore.Semaphore => {
   if (known !== undefined) return known
   const semaphore = Semaphore.makeUnsafe(1)
   semaphores.set(client, semaphore)
-  // A client of pg whose idle transaction the server has ended says so with an event, which would end a
-  // program that does not listen; its next statement fails in any case.
+  // When the server has ended an idle transaction, its client of pg says so with an event, which would end a
+  // program that does not listen; the client's next statement fails in any case.
   const { on } = client as { readonly on?: unknown }
   if (typeof on === "function") on.call(client, "error", () => undefined)
   return semaphore

@@ -63,7 +63,7 @@ const toLine = (cause: unknown): string => {
   return hint === undefined ? first : `${first} (${hint})`
 }
 
-/** The failure of a start, whose cause is that line alone. */
+/** The failure of a start, with only that line as its cause. */
 export const cannotStart = (operation: string, cause: unknown): StoreUnavailable =>
   new StoreUnavailable({ operation, cause: new Error(toLine(cause)) })
 

@@ -44,7 +44,7 @@ const isDecodable = (text: string): boolean => {
   }
 }
 
-/** Parameters whose values may hold a bare `@`. */
+/** Parameters with values that may hold a bare `@`. */
 const takesAt = /^(?:user|password|application_name|options)=/
 
 /**

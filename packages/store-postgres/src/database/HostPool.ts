@@ -65,7 +65,7 @@ export class NotOpen extends Data.TaggedError("NotOpen")<{ readonly because: str
   }
 }
 
-/** Last words of an embedded database whose disk is full; a server says so by a code. */
+/** Last words of an embedded database on a full disk; a server says so by a code. */
 const noSpace = /no space left on device|ENOSPC|EDQUOT/i
 
 /** Whether the disk was full. What then failed was undone, or is undone when the database opens again. */

@@ -145,7 +145,7 @@ interface StatementOptions {
   readonly joinable?: boolean
   /** Rows of many columns read what came by name, in place of an object that is made for each. */
   readonly wide?: boolean
-  /** A parameter whose value is written into the text: the planner must know it. */
+  /** A parameter's value that is written into the text: the planner must know it. */
   readonly literal?: string
 }
 

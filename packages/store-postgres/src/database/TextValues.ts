@@ -48,7 +48,7 @@ export interface TextStatement {
 }
 
 /**
- * A statement whose parameters are all sent as text, and turned into their types by the server. One that
+ * A statement with all parameters sent as text, and turned into their types by the server. One that
  * the text does not name is left out, for the server would not know its type.
  */
 export const asText = (text: string, parameters: ReadonlyArray<unknown>): TextStatement => {

@@ -29,6 +29,6 @@ export const functionNames: ReadonlyArray<string> = thisBuild.texts.flatMap((tex
   Array.from(text.matchAll(/create function (\w+)/g), ([, name = ""]) => name),
 )
 
-/** The schema of the build's functions, for the service whose tables are in that one. */
+/** The schema of the build's functions, for the service with its tables in that one. */
 export const codeSchema = (schema: string, { digest }: Build = thisBuild): string =>
   `${schema}_${digest}`

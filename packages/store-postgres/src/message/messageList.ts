@@ -39,7 +39,7 @@ export const listMessages = (
   )
 }
 
-/** The ids of a page of messages whose text matches, and where the next page starts. */
+/** The ids of a page of messages with matching text, and where the next page starts. */
 export const searchMessages = (
   database: DatabaseService,
   scope: CallerScope,

@@ -51,7 +51,7 @@ const lock = 7_306_112_025
  */
 const pollMillis = 50
 
-/** A migration may read through a large table, or wait for another process whose migration does. */
+/** A migration may read through a large table, or wait for another process to do so. */
 const maxWaitMillis = 60 * 60_000
 
 /**

@@ -1,5 +1,5 @@
 /**
- * A PGlite whose commits reach the disk, and whose death shows. As it comes, PGlite runs without any sync, and
+ * A PGlite that syncs its commits to the disk and reports its death. As it comes, PGlite runs without any sync, and
  * when its backend ends (PANIC, FATAL) it asks the dead backend again without end.
  */
 import { PGlite } from "@electric-sql/pglite"

@@ -65,7 +65,7 @@ export class PgliteSession {
   #withheld: Array<Withheld> = []
   /** Work of our own between turns, outside of transactions. */
   readonly #errands: Array<() => Promise<void>> = []
-  /** The connection whose transaction is open. */
+  /** The connection with the open transaction. */
   #owner: number | undefined
   #isFailed = false
   /** The owner went away in the middle of its transaction. */

@@ -24,7 +24,7 @@ const syncTree = async (directory: string): Promise<void> => {
 }
 
 /**
- * A database whose first making was interrupted would never open. So a file next to it marks the making;
+ * A database would never open if its first making was interrupted. So a file next to it marks the making;
  * where that file is left, the database is made again from the start, since nothing can be in it yet.
  * Returns what to do once it is made, unless it was there: PGlite copies a new cluster into place without any sync.
  */

@@ -1,4 +1,4 @@
-/** How far each named subscription has come, and whose turn it is. */
+/** How far each named subscription has come, and who has its lease. */
 import type { StoredSubscription, SubscriptionStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"

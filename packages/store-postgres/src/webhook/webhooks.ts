@@ -197,7 +197,7 @@ export const webhookStore = (database: DatabaseService): WebhookStore => ({
 
 // Attempts that ended are recorded, and free places are taken by what is due, in one commit. Settling
 // alone takes nothing, claiming alone records nothing; so what a lane holds and when it is next due is
-// computed in one place, once. A lane is that of a webhook endpoint, whose id it has, or that of a
+// computed in one place, once. A lane is that of a webhook endpoint, with the endpoint's id, or that of a
 // callback's target, with an id below zero: the one knows the address, the secret and when it stops,
 // for the other each delivery brings its own address, and the claim keeps to the workspace's share.
 // A recorded attempt goes to the log, and its delivery ends or gets its next turn; endpoints to which

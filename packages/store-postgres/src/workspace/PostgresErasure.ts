@@ -60,7 +60,7 @@ const endedRecords = [
 const endpointsOf = statement("erasure.endpoints")
 const beyond = statement("erasure.testMessages")
 
-/** Workspaces whose test messages one statement counts. */
+/** One statement counts the test messages of so many workspaces. */
 const countedTogether = 20
 
 const removedSessions = statement("erasure.removedSessions")

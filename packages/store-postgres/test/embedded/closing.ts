@@ -1,6 +1,6 @@
 /**
- * A program whose embedded database ends on a broken disk, and that closes while the database opens again on one that
- * never answers.
+ * A program with an embedded database that ends on a broken disk: the program closes while the database opens
+ * again on one that never answers.
  */
 import { processes } from "@messaging-service/testkit"
 import { Context, Effect, Exit, Layer, Scope } from "effect"

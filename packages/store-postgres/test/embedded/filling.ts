@@ -1,6 +1,7 @@
 /**
- * A program that works on an embedded database whose disk is full again and again, each time a little later. It
- * prints each statement that it begins, then what was acknowledged and what was lost. See `fullDisk.slow.test.ts`.
+ * A program that works on an embedded database with a disk that is full again and again, each time a little
+ * later. It prints each statement that it begins, then what was acknowledged and what was lost.
+ * See `fullDisk.slow.test.ts`.
  */
 import { processes } from "@messaging-service/testkit"
 import { Cause, Effect, Exit, Option, Schedule } from "effect"

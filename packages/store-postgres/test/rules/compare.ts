@@ -24,7 +24,7 @@ export interface Drawn {
 }
 
 export interface Comparison {
-  /** Whose rows the facts are, by alias: of a table, or of columns as `(now timestamptz)`. */
+  /** What the facts are rows of, by alias: a table, or columns as `(now timestamptz)`. */
   readonly rows: Readonly<Record<string, string>>
   /** Tables that hold the rows of the case alone, for a text that reads them itself. */
   readonly tables?: ReadonlyArray<string>

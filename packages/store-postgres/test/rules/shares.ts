@@ -133,7 +133,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
       draw: Effect.gen(function* () {
         const perLane = 1 + (yield* draw.below(7))
         const limit = 1 + (yield* draw.below(16))
-        // Earlier than all cases before, whose lanes are so never due.
+        // Earlier than all cases before, so that their lanes are never due.
         const earlier = 1000 * (yield* draw.id)
         const time = Effect.map(draw.time, (at) => at - earlier)
         const now = yield* time
