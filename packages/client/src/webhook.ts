@@ -205,7 +205,7 @@ export type CallbackVerification =
 
 /**
  * Verifies a request to a webhook endpoint. Answer a valid one with a 2xx within 15 seconds. Discard
- * an event whose `id` you have seen: the service may repeat a delivery.
+ * an event if you have seen its `id`: the service may repeat a delivery.
  *
  * @example
  * const verification = await verifyWebhook({ body: await request.text(), headers: request.headers, secret })

@@ -1,4 +1,4 @@
-/** A client whose responses the test scripts, in a time that only the test moves. */
+/** A client with responses that the test scripts, in a time that only the test moves. */
 import { afterEach, beforeEach, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { messagingClient, operatorClient } from "../src/index.ts"

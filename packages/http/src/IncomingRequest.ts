@@ -68,7 +68,7 @@ export type Reply =
   /** Opened once the part's place is free again, in the scope of the request. */
   | { readonly status: 200; readonly streamed: Streamed }
 
-/** An answer whose end is known. */
+/** An answer with a known end. */
 export type WholeReply =
   /** The body is written as JSON. */
   | { readonly status: number; readonly body: unknown }

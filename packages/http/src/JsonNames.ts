@@ -47,7 +47,7 @@ const swapEnding = (name: string, one: string, other: string): string => {
 export const jsonName = (name: string): string =>
   swapEnding(name, "Millis", "Ms").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The field whose keys are the caller's own and stay as they are. */
+/** The field with keys of the caller's own, which stay as they are. */
 const userKeyedField = "values"
 
 /** JSON with the core's names. */

@@ -12,7 +12,7 @@ type Write = (value: unknown) => string
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** On a schema of text whose value is a time in epoch milliseconds. */
+/** On a schema of text with a time in epoch milliseconds as its value. */
 export const writtenAsInstant = "writtenAsInstant"
 
 const writeInstant: Write = (value) => `"${formatInstant(value as number)}"`

@@ -28,7 +28,7 @@ const capturing = (into: Array<Line>) =>
 
 const secret = "svc_live_secret"
 
-/** An admission whose store is gone, or which has a bug, by token. */
+/** An admission without its store, or with a bug, by token. */
 const brokenAdmission = Layer.effect(
   Admission,
   Effect.map(Admission, (admission) => {

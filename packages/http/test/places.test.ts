@@ -74,7 +74,7 @@ const aService = () => {
   /** A request that nothing references is collected, with whatever it waits for. */
   const clients: Array<Request> = []
 
-  /** A request whose body never ends, until its client goes away. */
+  /** A request with a body that never ends, until its client goes away. */
   const slow = (token: number | string, path = "/api/v2/messages") => {
     const request = new Request(`http://x${path}`, {
       method: "POST",

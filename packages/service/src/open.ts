@@ -43,8 +43,8 @@ const openMessaging = (options: OpenOptions, scope: Scope.Closeable, where: stri
 
 /**
  * Opens the messaging service inside this process: migrates the store, connects, and starts due work.
- * Without options it stores everything in memory and simulates phones. Fails with `cannot_start`,
- * whose message is one line that says what to change. A process opens an embedded store once: a second call
+ * Without options it stores everything in memory and simulates phones. Fails with `cannot_start`;
+ * its message is one line that says what to change. A process opens an embedded store once: a second call
  * says where the first one was, and another on the same PostgreSQL logs it. `field` names a wrong or unknown option, such as
  * `http.publicUrl`; the service refuses it before it creates anything.
  *

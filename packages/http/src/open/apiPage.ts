@@ -1,5 +1,5 @@
 /**
- * The API as a page to read and try out: Scalar, whose script comes with Effect. The page contains
+ * The API as a page to read and try out, by Scalar: its script comes with Effect. The page contains
  * the script and works offline. Its policy forbids loading anything and running any other script.
  */
 import { Effect } from "effect"

@@ -697,7 +697,7 @@ const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedPart => ({
 // Calls that the service makes: to webhook endpoints (contract: Events), and to addresses in single
 // requests of version 1
 
-/** `secret`: whose it is. */
+/** `secret`: which one signs. */
 const callHeaders = (secret: string): ReadonlyArray<Header> => [
   header("Service-Event-Id", "The event's id, the same on every repeat: drop what you have had.", {
     type: "string",
@@ -881,7 +881,7 @@ const webhookCalls: ReadonlyArray<Call> = [
 
 const callbackHeaders = callHeaders("the workspace's callback secret")
 
-/** A call of version 1, whose body is a form: when it occurs, and an example. */
+/** A call of version 1, with a form as its body: when it occurs, and an example. */
 const callbackCall = (
   call: Pick<Call, "name" | "id" | "tag" | "summary">,
   occasion: string,

@@ -354,7 +354,7 @@ const toToColumn = ({ query: text }: IncomingRequest): Result.Result<string | nu
     return Result.map(requireFitTexts({ toColumn: column }), () => column)
   })
 
-/** Whose campaigns: those of a workspace, in the mode of the query. */
+/** The campaigns' owner: a workspace, in the mode of the query. */
 const whose = (role: Role, workspaceId: WorkspaceId | undefined, incoming: IncomingRequest) =>
   Effect.map(Effect.fromResult(parseMode(incoming)), (mode) => [role, workspaceId, mode] as const)
 

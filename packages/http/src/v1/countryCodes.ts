@@ -1,5 +1,5 @@
 /**
- * Phones whose country code comes separately (contract: Version 1: sends). Callers write them as people dial them
+ * Phones with a separate country code (contract: Version 1: sends). Callers write them as people dial them
  * at home, with a trunk prefix or the country code itself. Numbering plans decide what they mean.
  */
 import { parsePhoneNumberFromString, PhoneNumber } from "libphonenumber-js/max"

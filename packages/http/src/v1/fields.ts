@@ -253,7 +253,7 @@ const joining = (code: string): Effect.Effect<Join> =>
     ? Effect.succeed(alone)
     : Effect.promise(async () => (await import("./countryCodes.ts")).withCountryCode)
 
-/** A phone, whose country code may be separate, or a username. Fails with `invalid_phone`. */
+/** A phone (its country code may be separate) or a username. Fails with `invalid_phone`. */
 const parsePerson = (
   value: string,
   code = "",

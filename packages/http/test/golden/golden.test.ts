@@ -19,10 +19,10 @@ import { aReceiver } from "../webhooks/Receiver.ts"
 const golden = (file: string, text: string) =>
   Effect.promise(() => expect(text).toMatchFileSnapshot(join(import.meta.dirname, file)))
 
-/** Keys of the document whose values are wording. */
+/** Keys of the document with wording as their values. */
 const wording = new Set(["description", "summary", "title", "example", "examples", "tags", "info"])
 
-/** Keys whose values map names of the interface to definitions: a field may be called `title`. */
+/** Keys with values that map names of the interface to definitions: a field may be called `title`. */
 const named = new Set(["properties", "patternProperties", "headers", "responses", "schemas"])
 
 const byText = (a: unknown, b: unknown): number => {

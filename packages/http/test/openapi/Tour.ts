@@ -1,4 +1,4 @@
-/** Requests whose answers are validated against the running service's own document. */
+/** Requests with answers that are validated against the running service's own document. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpTestClients } from "../HttpTestClients.ts"

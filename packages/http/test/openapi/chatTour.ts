@@ -9,7 +9,7 @@ type Tour = Effect.Success<typeof aTour>
 
 type Written = Created & { readonly chat: Created }
 
-/** `at` is the path of the workspace, whose conversations are on. */
+/** `at` is the path of the workspace, which has conversations. */
 export const chatTour = Effect.fnUntraced(function* chatTour(
   { as, request }: Tour,
   at: string,

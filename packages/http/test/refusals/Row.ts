@@ -69,7 +69,7 @@ export const byPart = (v2: Making<Change>, operator: Making<Change>): Row => ({
   ),
 })
 
-/** Of version 2, whose operations exist in a workspace too. */
+/** Of version 2: its operations exist in a workspace too. */
 export const toName = ({ id }: Pick<Placed, "id">): string =>
   id === "linkNumber" ? "connectNumber" : id.replace("Workspace", "")
 

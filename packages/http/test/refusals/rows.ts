@@ -871,7 +871,7 @@ export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...s
 /** Of a service without an application of Telegram's. */
 export const rowsWithoutTelegram: Rows = { telegram_not_configured: [once(anAccount)] }
 
-/** Of a service whose store fails or has no room when it is asked about that secret. */
+/** Of a service with a store that fails or has no room when it is asked about that secret. */
 const broken = (secret: string, digit: string): ReadonlyArray<Row> => [
   once({ credentials: secret }),
   once({ credentials: null, instead: { token: secret } }, "signIn"),

@@ -111,7 +111,7 @@ layer(layerService())("version 1", (it) => {
   )
 })
 
-/** An admission whose store is gone, or which has a bug, by key. */
+/** An admission without its store, or with a bug, by key. */
 const brokenAdmission = Layer.effect(
   Admission,
   Effect.map(Admission, (admission) =>

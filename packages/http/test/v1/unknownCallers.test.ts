@@ -181,7 +181,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
       assert.deepStrictEqual((yield* files).stored, stored)
 
-      // A call whose credentials come before its file is not counted.
+      // A call is not counted if its credentials come before its file.
       const early = makeForm(
         ...toFields(credentials),
         aPart({ bytes: Buffer.alloc(30 * mebibyte) }),

@@ -245,7 +245,7 @@ const getProblems = ({
   ...errors.map((each) => [each.field, each.message]),
 ]
 
-/** The same of the core, whose names the answer spells as JSON does. */
+/** The same of the core: the answer spells its names as JSON does. */
 const toldByCore = ({ code, errors, field, message }: Refusal) => {
   const written = (name: string | null) => name && toRequestField(name)
   return [

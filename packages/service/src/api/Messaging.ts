@@ -418,7 +418,7 @@ export interface Messaging {
    * As `on`, with a position that the store keeps under `name`: 1 to 100 characters. The handler gets every
    * event since the name was first used, also what happened while no process listened, at least once. Of all
    * processes and calls with that name one at a time handles events; when it ends, another continues. An event
-   * whose handler throws or rejects comes again after 1, 5, 30 and 120 seconds, and then every ten minutes:
+   * comes again if its handler throws or rejects, after 1, 5, 30 and 120 seconds and then every ten minutes:
    * none is skipped, and later ones wait. A name that no process uses for 30 days is forgotten; a store keeps 100
    * names. Fails with `validation_failed`, `closed`, thrown at once.
    */

@@ -8,7 +8,7 @@ export type MessageEventType =
   | "message.cancelled"
   | "message.expired"
 
-/** Events of a number, which a workspace hears while conversations are on. */
+/** Events of a number, which a workspace receives while conversations are on. */
 export type NumberEventType =
   | "number.connected"
   | "number.disconnected"
@@ -18,10 +18,10 @@ export type NumberEventType =
 /** Messages of a number may be missing; a workspace learns of it while conversations are on. */
 export type GapEventType = "number.gap"
 
-/** What WhatsApp lets a number do with new chats; a workspace hears of it while conversations are on. */
+/** What WhatsApp lets a number do with new chats; reported to a workspace while conversations are on. */
 export type RestrictionEventType = "number.restricted" | "number.unrestricted"
 
-/** Events of what people write, which a workspace hears while conversations are on. */
+/** Events of what people write, which a workspace receives while conversations are on. */
 export type ReceivedEventType =
   | "message.received"
   | "message.echo"
