@@ -1,4 +1,4 @@
-/** A fixed run of the fuzzer against its own server, whose clock only the run moves. */
+/** A fixed run of the fuzzer against its own server, with a clock that only the run moves. */
 import { isConversationEvent } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"
 import { isJson, makeChecker, readDocument } from "@messaging-service/testkit/openapi"

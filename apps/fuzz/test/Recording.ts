@@ -25,7 +25,7 @@ const drawn: ReadonlyArray<readonly [pattern: RegExp, replacement: string]> = [
 const withoutDrawn = (text: string): string =>
   drawn.reduce((known, [pattern, replacement]) => known.replaceAll(pattern, replacement), text)
 
-/** Names with their types and labels: values tell of the work of all workspaces, `received` of those that receive. */
+/** Names with their types and labels: values show the work of all workspaces, `received` of those that receive. */
 const toMetrics = (exposition: string): string => {
   const lines = exposition
     .split("\n")

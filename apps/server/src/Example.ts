@@ -55,7 +55,7 @@ export const seedExample: Effect.Effect<
 /**
  * The same workspace with file paths in place of its keys: others can read a log, unlike a terminal.
  * Keys of a memory store end with its process, so they get their own files. The directory may belong
- * to an embedded database, whose keys still work.
+ * to an embedded database: its keys still work.
  */
 export const keepKeys = Effect.fnUntraced(function* keepKeys(
   example: Example,

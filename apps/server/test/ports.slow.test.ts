@@ -1,4 +1,4 @@
-/** A server whose operator API and metrics have ports of their own (contract: Configuration). */
+/** A server with separate ports for its operator API and its metrics (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"

@@ -445,7 +445,7 @@ export interface FinalReceived {
   readonly sequence: number
   readonly text: string
   readonly isEcho: boolean
-  /** Those in the outbox whose body reports it. */
+  /** Those in the outbox that report it. */
   readonly events: ReadonlyArray<{ readonly eventId: string; readonly type: string }>
 }
 

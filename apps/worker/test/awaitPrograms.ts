@@ -1,4 +1,4 @@
-/** Runs before each file of the projects whose tests start programs (`vitest.config.ts`). */
+/** Runs before each file of the projects with tests that start programs (`vitest.config.ts`). */
 import { inject } from "vitest"
 import { awaitPrograms } from "./programs.ts"
 

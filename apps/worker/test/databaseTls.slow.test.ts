@@ -1,4 +1,4 @@
-/** A PostgreSQL behind TLS whose authority only a file of certificates names. */
+/** A PostgreSQL behind TLS: only a file of certificates names its authority. */
 import { assert, it } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { makeCertificate } from "@messaging-service/whatsapp-server"

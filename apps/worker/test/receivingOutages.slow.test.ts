@@ -1,6 +1,6 @@
 /**
  * What people write while the database is slow and away, and while a worker is frozen: nothing is acknowledged
- * before its commit, nothing is stored by a worker whose number has moved, and afterwards all is there, in order.
+ * before its commit, a worker stores nothing after its number has moved, and afterwards all is there, in order.
  */
 import { assert, it } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -35,7 +35,7 @@ const freezes = bySize({ change: 1, all: 3, night: 50 })
 
 const longestMillis = 3_600_000
 
-/** A test of people who write to numbers whose workers use a database of the test. */
+/** A test of people who write to numbers; the workers use a database of the test. */
 const receivingTest = (
   title: string,
   test: (database: TestDatabase) => Effect.Effect<void, unknown, EmbeddedPostgres | Scope.Scope>,
@@ -127,7 +127,7 @@ type Worker = keyof typeof roles
 const toWorker = (member: Member | undefined): Worker =>
   member === "worker two" ? "worker two" : "worker one"
 
-/** Notes which worker takes which shard, and who writes what of which number, in the order of the locks. */
+/** Notes which worker takes which shard, and who writes what for each number, in the order of the locks. */
 const noteWriters = ({ database }: PostgresCluster) =>
   withDatabase({ database })(
     Effect.gen(function* () {
@@ -220,7 +220,7 @@ receivingTest(
         { "worker one": as("worker one"), "worker two": as("worker two") },
       )
       yield* noteWriters(cluster)
-      // So that each shard is taken once more, by a worker whose role is noted.
+      // So that each shard is taken once more, by a worker with a noted role.
       yield* Effect.forEach(cluster.workers, cluster.kill, { discard: true })
       yield* awaitShares(cluster)
       const conversations = yield* startConversations(cluster, remotes, size)

@@ -118,7 +118,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
 
   it("has one left and one right edge for all pages", () =>
     onEvery({ width: 1600 }, async (page, name) => {
-      // A chat stands beside its list, an open message beside the messages.
+      // A chat is shown next to its list, an open message next to the messages.
       if (/^chat|^message$/.test(name)) return
       const box = await page.locator("main").boundingBox()
       assert.deepStrictEqual([box?.x, box?.width], [224, 1216], name)

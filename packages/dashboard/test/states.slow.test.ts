@@ -1,4 +1,4 @@
-/** Each screen in each of its states, before a real service whose answers a proxy delays, replaces or drops. */
+/** Each screen in each of its states, before a real service behind a proxy that delays, replaces or drops answers. */
 import type { Locator, Page } from "playwright-core"
 import { assert, beforeAll, describe, it } from "vitest"
 import { assertCount, assertInvalid, setUpDashboard, visibleText, unique } from "./browserPages.ts"

@@ -4,8 +4,8 @@
  * database, copied from a template in about 30 ms.
  *
  * The server listens only on a Unix socket in its own temporary directory, so any number of
- * clusters run in parallel without choosing ports. As root, initdb and postgres run as the user
- * `nobody` (they refuse to run as root). Tests may stop, crash and restart it.
+ * clusters run in parallel without choosing ports. As root, initdb and postgres run as an
+ * unprivileged user (they refuse to run as root). Tests may stop, crash and restart it.
  */
 import { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Layer, Redacted, Ref } from "effect"
@@ -406,7 +406,7 @@ export const hasBinaries = (embeddedPackage: string): boolean => {
   }
 }
 
-/** The binaries, or a copy when `nobody` may not enter the folder of the checkout. */
+/** The binaries, or a copy when the unprivileged user may not enter the folder of the checkout. */
 const readableBinaries = Effect.fnUntraced(function* (packaged: string, version: string) {
   const readable = yield* run(join(packaged, "bin", "postgres"), ["--version"]).pipe(
     Effect.as(true),

@@ -1,6 +1,6 @@
 /**
  * README is short, its figures are those of the code, its pictures are small, and its table of alternatives
- * is a part of the comparison, whose cells are filled and dated as their sources.
+ * is a part of the comparison. The comparison's cells are filled and dated as their sources.
  */
 import { assert, it } from "@effect/vitest"
 import { readFileSync, statSync } from "node:fs"

@@ -19,7 +19,7 @@ export type Limit = { readonly atLeast: number } | { readonly atMost: number }
 
 export interface RatioClaim {
   readonly name: string
-  /** Names of the candidates whose figures are divided. */
+  /** Names of the candidates: their figures are divided. */
   readonly numerator: string
   readonly denominator: string
   /** Null: shown for comparison, nothing is demanded. */

@@ -1,4 +1,4 @@
-/** The service under runners whose `test` is a global, Jest and Bun; run by `runners.slow.test.ts`. */
+/** The service under runners with a global `test`, Jest and Bun; run by `runners.slow.test.ts`. */
 import { leaveADay } from "./aDay.ts"
 
 declare const test: (title: string, run: () => Promise<void>) => void

@@ -95,7 +95,7 @@ export interface MailboxItem {
 export interface Mailbox {
   readonly waiting: Array<MailboxItem>
   readonly stored: Array<MailboxItem>
-  /** Messages that could not be read, whose copy comes. */
+  /** Messages that could not be read and still get a copy. */
   readonly copies: Set<Written>
   /** The latest time of an edit. */
   amendedAt: number

@@ -105,8 +105,8 @@ const wasOutOfReach = ({ history }: Stage, id: NumberId): boolean =>
   )
 
 /**
- * In calm linked numbers that were unreachable reconnect, as initial ones do. A device whose
- * process died between the link and its session writes the session now. A phone is one device: of
+ * In calm linked numbers that were unreachable reconnect, as initial ones do. A device
+ * writes the session now if its process died between the link and the session. A phone is one device: of
  * several disconnected numbers that name it, it connects one.
  */
 const connectAll = Effect.fnUntraced(function* (stage: Stage) {

@@ -29,7 +29,7 @@ const open: Value = { _tag: "Open" }
 const stopped = (until: number | null): Value => ({ _tag: "Stopped", until })
 
 /**
- * Repeats until there is an answer. If a call whose answer was lost has removed it, the refusal is `deleted`.
+ * Repeats until there is an answer. If a call removed it and lost its answer, the refusal is `deleted`.
  */
 export const control = Effect.fnUntraced(function* (
   stage: Stage,

@@ -118,7 +118,7 @@ const attempt = (url: string, method: string, options: Requester) =>
 /** Additional settings of a service. */
 export type Settings = Readonly<Record<string, string>>
 
-/** Settings that one member has beside the others'. */
+/** Settings of single members, added to the shared ones. */
 type OwnSettings = Partial<Readonly<Record<Member, Settings>>>
 
 interface Plan extends Pick<Cluster, "members" | "workers" | "outlive"> {

@@ -1,5 +1,5 @@
 /**
- * A cluster whose numbers receive, on a WhatsApp and a Telegram server in this process, and the people who
+ * A cluster with numbers that receive, on a WhatsApp and a Telegram server in this process, and the people who
  * write to them. It remembers what each number must have received, in order.
  */
 import { assert } from "@effect/vitest"
@@ -252,7 +252,7 @@ export const readStoredIds = (cluster: PostgresCluster) =>
 /** What a number told WhatsApp that it has, and what the database does not have. */
 export const findEarlyReceipts = ({ cluster, inboxes, remotes }: Conversations) =>
   Effect.gen(function* () {
-    // Asked for before the database is read: what is stored meanwhile is no early receipt.
+    // Asked for before the database is read: what is stored meanwhile does not count as an early receipt.
     const ofWhatsApp = inboxes.filter(({ platform }) => platform === "whatsapp")
     const acknowledged = ofWhatsApp.map(({ expected, id, phone }) => {
       const unanswered = new Set(remotes.whatsApp.unanswered(phone))

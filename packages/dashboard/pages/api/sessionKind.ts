@@ -1,5 +1,5 @@
 /**
- * Whose session this tab uses. A browser may hold an operator's and a portal's at once, so requests name
+ * Which session this tab uses. A browser may hold an operator's and a portal's at once, so requests name
  * theirs; a new tab leaves the choice to the service.
  */
 import type { BrowserSession } from "@messaging-service/client"

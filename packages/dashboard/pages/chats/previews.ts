@@ -1,6 +1,6 @@
 /**
  * What was said last in each chat of the list. The service lists chats without it, so the newest messages of the
- * workspace are asked for: a chat whose last message is older than all of them has no preview.
+ * workspace are asked for: a chat has no preview if its last message is older than all of them.
  */
 import { useQuery } from "@tanstack/react-query"
 import type { Chat, Message, ReceivedMessage } from "@messaging-service/client"

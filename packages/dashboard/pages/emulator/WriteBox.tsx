@@ -1,4 +1,4 @@
-/** Writes to a number of the workspace as the person whose phone is shown. */
+/** Writes to a number of the workspace as the person with the phone that is shown. */
 import { useRef, useState } from "react"
 import type { SendingNumber, Sent } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"

@@ -1,4 +1,4 @@
-/** Forms whose fields are data, and single fields. A refusal that names a field is shown at that field. */
+/** Forms with fields that are data, and single fields. A refusal that names a field is shown at that field. */
 import { useId } from "react"
 import type {
   FormHTMLAttributes,

@@ -61,7 +61,7 @@ const aFile = (c: Chooser): ReceivedFile => ({
   sha256: null,
 })
 
-/** Mostly one whose workspace had conversations turned on. */
+/** Mostly one of a workspace that had conversations turned on. */
 export const aReceivingNumber = (c: Chooser): NumberId => {
   const workspaces = new Set(c.side.known("conversing").map((one) => (one as Known).id))
   const numbers = (c.side.known("number") as ReadonlyArray<SendingNumber>).filter(
