@@ -195,6 +195,9 @@ describe.skipIf(skipsWithoutBrowser)("the pages of campaigns", () => {
         await page.getByLabel("Paste rows").check()
         await page.getByLabel("Rows", { exact: true }).fill("+15550330001\tAda\n")
         await page.getByText("This one looks like a recipient.").waitFor()
+        await press(page, "Check rows")
+        const focused = page.getByLabel("Rows", { exact: true }).and(page.locator(":focus"))
+        await focused.waitFor()
         await page
           .getByLabel("Rows", { exact: true })
           .fill("name\tnumber\nAda\t+15550330001\nEve\t+15550330002\n")

@@ -3,7 +3,6 @@
  * without a write. Pure.
  */
 import { hasCampaignEnded, refillQueue } from "../model/Campaign.ts"
-import type { NumberId } from "../model/Ids.ts"
 import { unpaced } from "../model/Pacing.ts"
 import type { Pacing } from "../model/Pacing.ts"
 import { messagesRemaining } from "../model/Workspace.ts"
@@ -217,6 +216,32 @@ const getSender = (desk: Desk, { context }: Outlook, from: number): Sender => {
   }
 }
 
+interface Share {
+  readonly room: number
+  /** What the number can send until the end. */
+  readonly most: number
+}
+
+/** Each row goes to the number with most room, the first among equals, while that one can send it in time. */
+const shareRows = (pending: number, shares: ReadonlyArray<Share>): ReadonlyArray<number> => {
+  const rooms = shares.map(({ room }) => room)
+  const top = Math.max(...rooms)
+  /** How many each has once none has more room than so far below the top. */
+  const downTo = (depth: number) =>
+    shares.map(({ most, room }) => Math.min(most, Math.max(0, room - top + depth)))
+  const sum = (counts: ReadonlyArray<number>) => counts.reduce((total, count) => total + count, 0)
+  const deepest = top - Math.min(...rooms) + pending
+  const depth = largest(deepest, (one) => sum(downTo(one)) <= pending)
+  const even = downTo(depth)
+  const next = downTo(depth + 1)
+  let left = pending - sum(even)
+  return even.map((count, index) => {
+    const more = Math.min(left, (next[index] ?? count) - count)
+    left -= more
+    return count + more
+  })
+}
+
 /** Where its rows go, and until when: null where the allowance is short or no number is usable. */
 export const campaignForecast = (outlook: Outlook): CampaignForecast => {
   const { context, facts, hoursAt, check } = outlook
@@ -237,15 +262,16 @@ export const campaignForecast = (outlook: Outlook): CampaignForecast => {
   const finish = canTell
     ? firstMoment(start, start + horizonMillis, (instant) => total(instant) >= pending)
     : null
-  const shares = new Map<NumberId, number>()
-  let left = pending
-  if (canTell) {
-    for (const { desk, sender } of senders) {
-      const share = sentUntil(sender, spanAt, finish ?? start + horizonMillis, left)
-      shares.set(desk.number.number.id, share)
-      left -= share
-    }
-  }
+  const shares = canTell
+    ? shareRows(
+        pending,
+        senders.map(({ sender }) => ({
+          room: Number.isFinite(sender.room) ? sender.room : 0,
+          most: sentUntil(sender, spanAt, finish ?? start + horizonMillis, pending),
+        })),
+      )
+    : []
+  const rowsOf = new Map(senders.map(({ desk }, index) => [desk.number.number.id, shares[index]]))
   return {
     rows: pending,
     allowance: { remaining, missing },
@@ -253,7 +279,7 @@ export const campaignForecast = (outlook: Outlook): CampaignForecast => {
       numberId: number.number.id,
       usable: isUsable,
       room,
-      rows: shares.get(number.number.id) ?? 0,
+      rows: rowsOf.get(number.number.id) ?? 0,
     })),
     startsAt: canTell
       ? firstMoment(start, start + horizonMillis, (instant) => total(instant) > 0)

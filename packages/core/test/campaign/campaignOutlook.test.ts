@@ -48,6 +48,26 @@ describe("the forecast", () => {
     }),
   )
 
+  it.effect("shares rows as they are taken: to the number with most room", () =>
+    Effect.sync(() => {
+      const shares = (...planned: ReadonlyArray<number>) =>
+        forecast({
+          pending: 50,
+          numbers: planned.map((count) => ({ quota: { planned: count, roomAt: null } })),
+        }).numbers.map(({ rows: share }) => share)
+      assert.deepStrictEqual(shares(0, 0), [25, 25])
+      assert.deepStrictEqual(shares(0, 0, 0), [17, 17, 16])
+      assert.deepStrictEqual(shares(30, 0), [10, 40])
+      assert.deepStrictEqual(shares(0, 790, 100), [50, 0, 0])
+      const slow = { ...unpaced, minIntervalMillis: minute }
+      const mixed = forecast({ pending: 50, numbers: [{ pacing: slow }, {}] })
+      assert.deepStrictEqual(
+        mixed.numbers.map(({ rows: share }) => share),
+        [1, 49],
+      )
+    }),
+  )
+
   it.effect("knows no end where the allowance is short, or no number is usable", () =>
     Effect.sync(() => {
       const short = forecast({ pending: 10, plan: aPlan({ messagesRemaining: 4 }) })

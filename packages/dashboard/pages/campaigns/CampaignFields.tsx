@@ -70,7 +70,11 @@ export const CampaignFields = (props: FieldsProps) => {
         className="card flex min-w-0 flex-col gap-5 p-5"
         action={action}
         call={{ error, isPending: isBusy }}
-        submit={(data) => submit({ data, attachment, rows, mode })}
+        submit={(data, form) => {
+          // Its first recipient would be taken for the names of the columns, and get nothing.
+          if (rows.hasHeader) submit({ data, attachment, rows, mode })
+          else form.querySelector<HTMLElement>("[aria-invalid=true]")?.focus()
+        }}
         onChange={changed}
         fields={[
           {
