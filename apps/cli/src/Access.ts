@@ -4,6 +4,7 @@
  * secret itself.
  */
 import { readFileSync } from "node:fs"
+import { isLink } from "./Command.ts"
 import type { CommonOptions } from "./Command.ts"
 import { Ended, usageError } from "./ending.ts"
 import type { Machine } from "./Machine.ts"
@@ -66,6 +67,9 @@ const findService = (env: Machine["env"]): string | undefined => {
   if (text === undefined && env["MESSAGING_URL"]) {
     throw usageError("MESSAGING_URL is MESSAGING_SERVICE now, the address of the service")
   }
+  if (text !== undefined && !isLink(text)) {
+    throw usageError("MESSAGING_SERVICE is an address with https:// or http://")
+  }
   return text
 }
 
@@ -109,12 +113,27 @@ const profileSecret = (
   )
 }
 
+/** Why the default profile does not count; empty where there is none. */
+const passedOver = (common: CommonOptions, machine: Machine): string => {
+  const { default: name } = readProfiles(machine)
+  if (name === null) return ""
+  const set = variables.find((variable) => machine.env[variable])
+  const cause = set ?? (common.service === undefined ? "--operator-service" : "--service")
+  return `; the profile "${name}" does not count with ${cause}: give --profile ${name}`
+}
+
 /** Of the environment. */
-const environmentSecret = ({ env }: Machine, { variable, what }: Secret): string => {
+const environmentSecret = (
+  common: CommonOptions,
+  machine: Machine,
+  { variable, what }: Secret,
+): string => {
+  const { env } = machine
   const file = env[`${variable}_FILE`] || undefined
   const text = file === undefined ? env[variable]?.trim() : readSecret(file)
   if (text !== undefined && text !== "") return text
-  throw new Ended("notAllowed", `there is no ${what}: set ${variable} or ${variable}_FILE`)
+  const hint = passedOver(common, machine)
+  throw new Ended("notAllowed", `there is no ${what}: set ${variable} or ${variable}_FILE${hint}`)
 }
 
 export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
@@ -128,7 +147,9 @@ export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
       throw new Ended("notAllowed", `${file} is empty`)
     }
     const of = named()
-    return of === undefined ? environmentSecret(machine, which) : profileSecret(of, which, common)
+    return of === undefined
+      ? environmentSecret(common, machine, which)
+      : profileSecret(of, which, common)
   }
   const service = () =>
     common.service ??

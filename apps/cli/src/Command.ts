@@ -144,10 +144,10 @@ export const phoneValue = ruled(
   (value) => parsePhone(value) !== undefined,
 )
 
+export const isLink = (value: string): boolean => /^https?:$/.test(URL.parse(value)?.protocol ?? "")
+
 /** The service says whether it may call there. */
-export const link = ruled("URL", "is an address with https:// or http://", (value) =>
-  /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
-)
+export const link = ruled("URL", "is an address with https:// or http://", isLink)
 
 export const someName = ruled("NAME", "is blank", (value) => !isBlank(value))
 

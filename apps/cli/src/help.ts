@@ -69,7 +69,7 @@ ${about}${section("Arguments", named)}${section("Options", getRows(command.optio
 /** The commands of the main jobs, as the program's first help shows them. */
 export const mainCommands = {
   Start: ["login", "status", "numbers connect"],
-  Messages: ["send", "list", "get", "cancel", "messages timeline", "tail"],
+  Messages: ["send", "list", "get", "cancel", "messages timeline", "tail", "chats list"],
   Automation: ["reminders create", "campaigns create", "webhooks create"],
 } as const
 

@@ -1,20 +1,17 @@
 /** Parses a command line into a command and its values. */
 import { parseArgs } from "node:util"
 import type { Command, CommonOptions, Parameter, ParameterRecord } from "./Command.ts"
-import { count, flag, maybe, number, text } from "./Command.ts"
+import { count, flag, link, maybe, number, text } from "./Command.ts"
 import { usageError } from "./ending.ts"
 import { nearest } from "./suggest.ts"
 
 /** Global options. */
 export const common = {
   service: maybe(
-    text("URL", "The service's URL. Default: MESSAGING_SERVICE, else http://127.0.0.1:8080."),
+    link("The service's URL. Default: MESSAGING_SERVICE, else http://127.0.0.1:8080."),
   ),
   "operator-service": maybe(
-    text(
-      "URL",
-      "The operator's URL, where ADMIN_PORT makes it another one; MESSAGING_OPERATOR_SERVICE.",
-    ),
+    link("The operator's URL, where ADMIN_PORT makes it another one; MESSAGING_OPERATOR_SERVICE."),
   ),
   "key-file": maybe(
     text(

@@ -52,10 +52,11 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
     if (isGroup && (second === undefined || rest.some(isHelp))) {
       return machine.print(groupHelp(commands, first))
     }
-    const meant = elsewhere[first] ?? meantBy(texts)
-    const hint = meant === undefined ? "" : ` did you mean "${meant}"?`
+    const alone = isGroup && commands.some(({ name }) => name === second) ? second : undefined
+    const meant = alone ?? meantBy(texts)
+    const hint = elsewhere[first] ?? (meant === undefined ? undefined : `"${meant}"`)
     throw usageError(
-      `unknown command "${texts.join(" ")}";${hint} messaging ${isGroup ? first : "help all"} lists them`,
+      `unknown command "${texts.join(" ")}";${hint === undefined ? "" : ` did you mean ${hint}?`} messaging ${isGroup ? first : "help all"} lists them`,
     )
   }
   const { common, values } = readLine(command, rest, machine.now())
@@ -120,7 +121,7 @@ const getClients = (common: CommonOptions, machine: Machine) => {
 
 /** Commands of another program. */
 const elsewhere: Readonly<Record<string, string>> = {
-  doctor: "messaging-server doctor",
+  doctor: '"status", or "messaging-server doctor" on the machine of the service',
 }
 
 /** The command with nearly these words; only its first one when the second is like none. */

@@ -41,6 +41,12 @@ export const phoneCommands: Entries = {
       text: "Hello",
       from: { phone: to, lid: null, user_id: null, username: null, name: "Ada" },
     })
+    const file = import.meta.filename
+    const [sent] = await json("phones write", [number, "--from", to, "--file", file])
+    assert.deepInclude(sent, { kind: "document", text: "" })
+    assert.deepInclude(sent?.["media"], { file_name: "phoneCommands.ts" })
+    const nothing = await messaging(["phones", "write", String(number), "--from", to])
+    assert.strictEqual(nothing.code, 2)
   },
   "phones logout": async ({ json, number }) =>
     assert.strictEqual((await json("phones logout", [number]))[0]?.["status"], "disconnected"),

@@ -81,7 +81,12 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     assert.strictEqual((await messaging(["me"])).code, 0)
     const elsewhere = { MESSAGING_SERVICE: "http://127.0.0.1:9" }
     // A key of the default profile must not go to another service.
-    assert.strictEqual((await messaging(["me"], elsewhere)).code, 4)
+    const passed = await messaging(["me"], elsewhere)
+    assert.strictEqual(passed.code, 4)
+    assert.match(
+      passed.remarks,
+      /"shop" does not count with MESSAGING_SERVICE: give --profile shop/,
+    )
     for (const [line, env] of [
       [["me", "--profile", "shop"], elsewhere],
       [["me"], { ...elsewhere, MESSAGING_PROFILE: "shop", MESSAGING_KEY: "wrong" }],
@@ -155,7 +160,7 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     [["profile", "set", "new"], /a new profile needs --service/],
     [["profile", "set", "shop"], /give what to keep, such as --service/],
     [["profile", "set", "a b", "--service", "http://127.0.0.1"], /NAME has 1 to 50 letters/],
-    [["profile", "set", "new", "--service", "ftp://127.0.0.1"], /begin with https:/],
+    [["profile", "set", "new", "--service", "ftp://127.0.0.1"], /an address with https:/],
     [["profile", "use", "gone"], /unknown profile "gone"/],
   ] as const) {
     test(`2: ${line.join(" ")}`, async ({ keyFile, messaging, url }) => {

@@ -101,7 +101,9 @@ export const chatCommands = [
     arguments: { chat: once(count("ID", "The id of the chat.")) },
     options: {
       ...targetOptions,
-      "up-to": once(count("ID", "The last received message that was read.")),
+      "up-to": once(
+        count("ID", "The last received message that was read, as chats messages lists it."),
+      ),
     },
     run: async ({ chat, "up-to": upTo }, { caller, output }) =>
       output.one(await caller().chats.markRead(chat, { up_to: upTo })),

@@ -1,4 +1,6 @@
 /** Simulated phones and their clock, for a service with `TRANSPORT=simulated`. */
+import { readFile } from "node:fs/promises"
+import { basename } from "node:path"
 import type { Sent } from "@messaging-service/client"
 import {
   any,
@@ -30,6 +32,18 @@ const copyColumns = [
   "text",
   ["file", ({ media }: Sent) => media?.file_name],
 ] as const
+
+/** A file as a person sends it: a picture by the end of its name, else a document. */
+const readSentFile = async (path: string) => {
+  const content = await readFile(path).catch((error: Error) => {
+    throw usageError(`cannot read ${path}: ${error.message}`)
+  })
+  const isPicture = /\.(gif|jpe?g|png|webp)$/i.test(path)
+  return {
+    kind: isPicture ? ("image" as const) : ("document" as const),
+    media: { file_name: basename(path), data: content.toString("base64") },
+  }
+}
 
 export const phoneCommands = [
   command({
@@ -73,16 +87,21 @@ export const phoneCommands = [
       from: once(phoneValue("Who writes.")),
       name: maybe(text("NAME", "What the person calls itself.")),
       group: maybe(text("NAME", "The group that it is written in.")),
-      text: once(text("TEXT", "What is written.")),
+      text: maybe(text("TEXT", "What is written; with --file below it.")),
+      file: maybe(text("FILE", "A file that the person sends; at most 1 MiB.")),
     },
-    run: async (input, { operator, output }) =>
+    run: async (input, { operator, output }) => {
+      if (input.text === undefined && input.file === undefined) {
+        throw usageError("give --text, or a file with --file")
+      }
       output.one(
         await operator().simulator.write(input.id, {
           from: { phone: input.from, ...toFields({ name: input.name }) },
-          text: input.text,
-          ...toFields({ group: input.group }),
+          ...toFields({ text: input.text, group: input.group }),
+          ...(input.file === undefined ? {} : await readSentFile(input.file)),
         }),
-      ),
+      )
+    },
   }),
   command({
     name: "phones read",
