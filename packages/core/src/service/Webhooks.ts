@@ -153,17 +153,32 @@ export interface QueuedEvent {
 
 const notFound = "webhook_not_found"
 
+/** What the log shows of a workspace without conversations. */
+const loggedWithout = [...webhookEventTypes, "ping"] as const
+
+/** Whether it shows something of conversations. */
+const mayHear = (endpoint: WebhookEndpoint): boolean =>
+  namesMoreEvents(endpoint) || isConversationEvent(endpoint.lastAttempt?.type)
+
 /** Makes what shows endpoints as their workspace sees them: without conversations, without the events of those. */
-const makePresenter = (hasConversations: Effect.Success<typeof makeConversationCheck>) => {
-  const all = (
+const makePresenter = (
+  hasConversations: Effect.Success<typeof makeConversationCheck>,
+  { attempts }: Pick<WebhookStore, "attempts">,
+) => {
+  const filter = { types: loggedWithout, failed: false, since: null, until: null }
+  const without = Effect.fnUntraced(function* without(endpoint: WebhookEndpoint) {
+    const known = withoutConversationEvents(endpoint)
+    if (!isConversationEvent(endpoint.lastAttempt?.type)) return known
+    const { items } = yield* attempts(endpoint.id, filter, { before: null, limit: 1 })
+    return { ...known, lastAttempt: items[0] ?? null }
+  })
+  const all = Effect.fnUntraced(function* all(
     workspaceId: WorkspaceId,
     endpoints: ReadonlyArray<WebhookEndpoint>,
-  ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable> => {
-    const matters = endpoints.some(namesMoreEvents)
-    return Effect.map(hasConversations(matters, workspaceId), (hears) =>
-      hears ? endpoints : endpoints.map(withoutConversationEvents),
-    )
-  }
+  ): Effect.fn.Return<ReadonlyArray<WebhookEndpoint>, StoreUnavailable> {
+    const hears = yield* hasConversations(endpoints.some(mayHear), workspaceId)
+    return hears ? endpoints : yield* Effect.forEach(endpoints, without)
+  })
   const one = (endpoint: WebhookEndpoint): Effect.Effect<WebhookEndpoint, StoreUnavailable> =>
     Effect.map(all(endpoint.workspaceId, [endpoint]), ([first]) => first ?? endpoint)
   return { all, one }
@@ -281,7 +296,7 @@ export class Webhooks extends Context.Service<
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
       const hasConversations = yield* makeConversationCheck
-      const present = makePresenter(hasConversations)
+      const present = makePresenter(hasConversations, store)
 
       return Webhooks.of({
         create: Effect.fn("Webhooks.create")(function* create(input, command, idempotency) {
@@ -393,9 +408,6 @@ const parseDeliveries = Effect.fnUntraced(function* parseDeliveries(
   const hears = workspaceId !== undefined && (yield* hasConversations(matters, workspaceId))
   return yield* Effect.fromResult((hears ? decodeAllDeliveries : decodeDeliveries)(query))
 })
-
-/** What the log shows of a workspace without conversations. */
-const loggedWithout = [...webhookEventTypes, "ping"] as const
 
 const listDeliveries = Effect.fnUntraced(function* listDeliveries(
   { cursors, hasConversations, store }: EndpointOperations,
@@ -601,7 +613,7 @@ export class WebhookOperations extends Context.Service<
         egress: yield* Egress,
         parseChange: endpointChangeParser(yield* OutboundRule),
         hasConversations,
-        present: makePresenter(hasConversations),
+        present: makePresenter(hasConversations, store),
       }
 
       return WebhookOperations.of({

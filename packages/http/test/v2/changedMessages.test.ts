@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorBody } from "../HttpTestClients.ts"
 import { aKey, aListener, aSender, expectBody, operate, settle } from "../Records.ts"
-import type { Created } from "../Records.ts"
+import type { Created, PageBody } from "../Records.ts"
 import {
   anEndpoint,
   create,
@@ -227,6 +227,27 @@ layer(layerWithWayOut())("event types of conversations", (it) => {
       assert.deepStrictEqual(expectBody<EndpointBody>(changed, 200).events, ["message.sent"])
       yield* turnOn(workspace)
       assert.deepStrictEqual(yield* listEvents, [events, events])
+    }),
+  )
+
+  it.effect("are no endpoint's latest delivery while conversations are off", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { number, token, workspace } = yield* aListener()
+      const endpoint = yield* anEndpoint(token, receiver, { events })
+      yield* send(token)
+      yield* settle
+      yield* control<object>("POST", `numbers/${number.id}/gap`)
+      yield* settle
+      const lastTypes = Effect.gen(function* () {
+        const own = yield* get<EndpointBody>(token, `${path}/${endpoint.id}`)
+        const all = yield* get<PageBody<EndpointBody>>(token, path)
+        return [own, ...all.data].map((each) => each.last_delivery?.type)
+      })
+      assert.deepStrictEqual(yield* lastTypes, ["number.gap", "number.gap"])
+      const conversations = inWorkspace(workspace, "conversations")
+      expectBody(yield* operate({ method: "DELETE", path: conversations }), 200)
+      assert.deepStrictEqual(yield* lastTypes, ["message.sent", "message.sent"])
     }),
   )
 
