@@ -72,6 +72,12 @@ const isSaid = (known: Restrictions, told: Notice): boolean =>
 /** How long a refusal waits for the answer that explains it. */
 const refusalWaitMillis = 5_000
 
+/** How long it waits for a notice where nothing may be asked: one that came before the refusal is still being read. */
+const noticeWaitMillis = 1_000
+
+const awaitNotice = (noticed: Latch.Latch) =>
+  Effect.andThen(noticed.close, Effect.timeoutOption(noticed.await, noticeWaitMillis))
+
 /** What one connection knows of its number's restrictions. */
 export interface RestrictionChecks {
   /**
@@ -94,6 +100,7 @@ export const makeRestrictionChecks = (
   const changed = Latch.makeUnsafe(false)
   /** Open while nothing is to be asked or stored. */
   const settled = Latch.makeUnsafe(true)
+  const noticed = Latch.makeUnsafe(false)
   let known = unknownRestrictions(null)
   let isStored = true
   let askedAt: number | null = null
@@ -101,6 +108,8 @@ export const makeRestrictionChecks = (
   /** Otherwise nothing is asked, and no answer is awaited. */
   let isConversing = false
 
+  const nextCheck = () =>
+    nextRestrictionsCheck({ checkedAt: askedAt, until: known.until }, refusedAt)
   const forget = Effect.suspend(() => {
     known = unknownRestrictions(null)
     isStored = true
@@ -111,8 +120,7 @@ export const makeRestrictionChecks = (
   })
   const askNow = Effect.gen(function* askNow() {
     const now = yield* Clock.currentTimeMillis
-    const latest = { checkedAt: askedAt, until: known.until }
-    if (now < nextRestrictionsCheck(latest, refusedAt)) return
+    if (now < nextCheck()) return
     askedAt = now
     known = yield* fetchRestrictions(questions, now)
     isStored = false
@@ -125,8 +133,7 @@ export const makeRestrictionChecks = (
   const rest = Effect.gen(function* rest() {
     yield* settled.open
     const now = yield* Clock.currentTimeMillis
-    const next = nextRestrictionsCheck({ checkedAt: askedAt, until: known.until }, refusedAt)
-    yield* Effect.raceFirst(Effect.sleep(Math.max(0, next - now)), changed.await)
+    yield* Effect.raceFirst(Effect.sleep(Math.max(0, nextCheck() - now)), changed.await)
     yield* changed.close
   })
   const checking = Effect.forever(Effect.andThen(Effect.andThen(askNow, storeNow), rest))
@@ -135,11 +142,10 @@ export const makeRestrictionChecks = (
     refused: Effect.gen(function* refused() {
       if (!isConversing) return
       refusedAt = yield* Clock.currentTimeMillis
-      const isAsked =
-        askedAt !== null &&
-        refusedAt >= nextRestrictionsCheck({ checkedAt: askedAt, until: known.until }, refusedAt)
+      const isAsked = askedAt !== null && refusedAt >= nextCheck()
       if (isAsked) yield* settled.close
       yield* changed.open
+      if (!isAsked && known.state !== "new_chats_closed") yield* awaitNotice(noticed)
       yield* Effect.timeoutOption(settled.await, refusalWaitMillis)
     }),
     told: Effect.fnUntraced(function* heard(one) {
@@ -148,6 +154,7 @@ export const makeRestrictionChecks = (
       known = { ...known, ...one, checkedAt: yield* Clock.currentTimeMillis }
       isStored = false
       yield* settled.close
+      yield* noticed.open
       yield* changed.open
     }),
     run: Effect.forever(

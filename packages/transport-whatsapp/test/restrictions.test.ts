@@ -198,7 +198,7 @@ describe("questions about restrictions", () => {
       yield* turn(true)
       yield* advance(10 * minute)
       for (const expected of [2, 2, 2]) {
-        yield* refused
+        yield* Effect.forkChild(refused)
         yield* advance(1000)
         assert.strictEqual(asked(), expected)
       }
@@ -228,6 +228,27 @@ describe("questions about restrictions", () => {
       assert.isUndefined(waiting.pollUnsafe())
       yield* advance(1)
       assert.isDefined(waiting.pollUnsafe())
+    }),
+  )
+
+  plainIt.effect("leave a refusal without an answer a second for the notice that explains it", () =>
+    Effect.gen(function* () {
+      const { advance, log, refused, settle, told, turn } = yield* checks
+      yield* turn(true)
+      const early = yield* Effect.forkChild(refused)
+      yield* advance(999)
+      assert.isUndefined(early.pollUnsafe())
+      yield* advance(1)
+      assert.isDefined(early.pollUnsafe())
+      const explained = yield* Effect.forkChild(refused)
+      yield* settle
+      assert.isUndefined(explained.pollUnsafe())
+      yield* told(fromTimelock({ isActive: true, timeEnforcementEnds: new Date(2 * hour) }))
+      yield* settle
+      assert.isDefined(explained.pollUnsafe())
+      assert.strictEqual(log.at(-1)?.state, "new_chats_closed")
+      // That new chats are closed is known.
+      yield* refused
     }),
   )
 

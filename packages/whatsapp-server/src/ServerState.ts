@@ -6,7 +6,7 @@ import { jidDecode } from "baileys"
 import type { Connection } from "./Connection.ts"
 import type { PublicKey, SignedKey } from "./deviceKeys.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import type { Orders } from "./orders.ts"
+import type { ClosedChats, Orders } from "./orders.ts"
 import type { Phone } from "./Phone.ts"
 
 /** A linked device as the server knows it: never its secrets. */
@@ -61,13 +61,6 @@ export interface Account {
   readonly standing: Standing
   readonly devices: Map<number, Device>
   lastDeviceId: number
-}
-
-export interface ClosedChats {
-  /** In milliseconds. Default: no end. */
-  readonly until?: number
-  /** WhatsApp's name of the reason. Default: `DEFAULT`. */
-  readonly reason?: string
 }
 
 /** New chats that an account may begin in a cycle. */

@@ -14,7 +14,7 @@ import { makeMessages } from "./messages.ts"
 import type { ReceiptOrder } from "./messages.ts"
 import { sharedNoiseKeys } from "./noise.ts"
 import { makeOrders } from "./orders.ts"
-import type { ConnectionOutcome, MessageOrder, Step } from "./orders.ts"
+import type { ClosedChats, ConnectionOutcome, MessageOrder, Step } from "./orders.ts"
 import { makePhone } from "./Phone.ts"
 import type { PublicMessage } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
@@ -26,7 +26,6 @@ import { accountCalled, toDigits, toLid } from "./ServerState.ts"
 import type {
   Account,
   ChatCap,
-  ClosedChats,
   Device,
   Group,
   ReadMark,

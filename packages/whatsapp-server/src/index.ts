@@ -1,10 +1,16 @@
 export { makeCertificate } from "./certificate.ts"
 export { LinkRefused } from "./linking.ts"
-export type { ConnectionOutcome, MessageOrder, MessageOutcome, Step } from "./orders.ts"
+export type {
+  ClosedChats,
+  ConnectionOutcome,
+  MessageOrder,
+  MessageOutcome,
+  Step,
+} from "./orders.ts"
 export type { Media, PublicMessage } from "./Phone.ts"
 export { someProxies, withCredentials } from "./proxies.ts"
 export type { Notice } from "./restrictions.ts"
-export type { ChatCap, ClosedChats, ReadMark } from "./ServerState.ts"
+export type { ChatCap, ReadMark } from "./ServerState.ts"
 export { make, WhatsAppServer } from "./WhatsAppServer.ts"
 export type {
   DeviceSessions,

@@ -7,7 +7,7 @@ import { bigEndian, bytesIn, find, findAll, node } from "./nodes.ts"
 import type { MessageOutcome } from "./orders.ts"
 import { bundleNodes } from "./deviceKeys.ts"
 import type { Envelope } from "./Phone.ts"
-import { acquaint, isTooNew } from "./restrictions.ts"
+import { acquaint, isTooNew, setClosed } from "./restrictions.ts"
 import { accountAt, toDeviceId, nowSeconds, withDevice } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 import type { Writings } from "./writing.ts"
@@ -217,7 +217,9 @@ const receive = async (server: MessageServer, device: Device, stanza: BinaryNode
   if (typeof outcome === "object" && "nack" in outcome) {
     return device.connection?.send(ackTo(stanza, outcome.nack))
   }
-  if (typeof outcome === "object" && outcome.drop === "before work") {
+  if (typeof outcome === "object" && "closeNewChats" in outcome) {
+    setClosed(device.account, outcome.closeNewChats)
+  } else if (typeof outcome === "object" && outcome.drop === "before work") {
     return device.connection?.drop()
   }
   const person = accountAt(server.state, to)

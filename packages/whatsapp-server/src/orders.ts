@@ -27,9 +27,18 @@ export type ConnectionOutcome =
   /** The answer to the upgrade request. */
   | { readonly status: number }
 
+export interface ClosedChats {
+  /** In milliseconds. Default: no end. */
+  readonly until?: number
+  /** WhatsApp's name of the reason. Default: `DEFAULT`. */
+  readonly reason?: string
+}
+
 export type MessageOutcome =
   /** Refused with this code; no recipient gets it. */
   | { readonly nack: number }
+  /** New chats are closed with a notice first, so a message to someone new is refused. */
+  | { readonly closeNewChats: ClosedChats }
   /** The connection breaks: nothing done; all delivered, but no ack; all delivered and acked. */
   | { readonly drop: "before work" | "before ack" | "after ack" }
   /** Delivered; the ack stays back until `releaseAcks`. */

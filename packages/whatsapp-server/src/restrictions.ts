@@ -3,10 +3,11 @@
  * notices without a question, and the refusal of messages while new chats are closed.
  */
 import { QueryIds } from "baileys"
+import type { ClosedChats } from "./orders.ts"
 import type { BinaryNode } from "baileys"
 import { errorTo, answerTo, node, serverJid } from "./nodes.ts"
 import { nowSeconds } from "./ServerState.ts"
-import type { Account, ChatCap, ClosedChats, Device, ServerState, Standing } from "./ServerState.ts"
+import type { Account, ChatCap, Device, ServerState, Standing } from "./ServerState.ts"
 
 /** Devices get a notice, one that leaves the end out, or none. */
 export type Notice = "whole" | "without end" | "none"
