@@ -62,7 +62,7 @@ const messageIdIn = (answer: tl.TypeUpdates): number | null => {
 /** How long finding or storing a message's id may take; without the id no read is reported. */
 const findMillis = 5000
 
-/** How many of a person's messages may follow the latest one to that person. */
+/** How many messages of the chat may follow the searched one. */
 const maxAnswers = 100
 
 const toHistory = (peer: Peer["peer"]): tl.messages.RawGetHistoryRequest => ({
@@ -78,10 +78,6 @@ const toHistory = (peer: Peer["peer"]): tl.messages.RawGetHistoryRequest => ({
 })
 
 type Peer = Extract<Resolved, { readonly peer: unknown }>
-
-/** The latest outgoing message. */
-const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
-  messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
 /** Why the number has no session now. */
 type NoAccount = typeof soon | typeof moved | typeof notConnected
@@ -146,29 +142,48 @@ const keepSent = (
 }
 
 /**
- * Finds the id of a message that an earlier attempt sent: its answer was lost, and Telegram does not
- * repeat it. The latest message to the person replaces it: reading that one reads this one too.
+ * The id of the latest message with that text that is not known already. What the owner wrote meanwhile in
+ * another app must not take its place: it would not be stored as an echo.
  */
-const findSent = (account: OpenAccount, to: Peer, transportId: TransportId) =>
+const findCopy = async (
+  { sent }: OpenAccount,
+  { peerId }: Peer,
+  { media, text, transportId }: OutgoingMessage,
+  messages: ReadonlyArray<tl.TypeMessage>,
+): Promise<number | null> => {
+  const written = toText(text).message.trim()
+  for (const each of messages) {
+    if (each._ !== "message" || each.out !== true || each.message.trim() !== written) continue
+    if (media !== null && each.media === undefined) continue
+    const known = await sent.find(peerId, each.id)
+    if (known === transportId) return null
+    if (known === null) return each.id
+  }
+  return null
+}
+
+/**
+ * Finds the id of a message that an earlier attempt sent: its answer was lost, and Telegram does not
+ * repeat it.
+ */
+const findSent = (account: OpenAccount, to: Peer, message: OutgoingMessage) =>
   Effect.gen(function* () {
     const { client, hasRead, questions } = account
     const { peer, peerId } = to
-    const { dialogs, messages } = yield* questions.request((abortSignal) =>
+    const { dialogs } = yield* questions.request((abortSignal) =>
       client.call(
         { _: "messages.getPeerDialogs", peers: [{ _: "inputDialogPeer", peer }] },
         { abortSignal },
       ),
     )
-    const messageId =
-      findLatest(messages) ??
-      findLatest(
-        yield* questions
-          .request((abortSignal) => client.call(toHistory(peer), { abortSignal }))
-          .pipe(Effect.map((history) => ("messages" in history ? history.messages : []))),
-      )
+    const history = yield* questions.request((abortSignal) =>
+      client.call(toHistory(peer), { abortSignal }),
+    )
+    const messages = "messages" in history ? history.messages : []
+    const messageId = yield* Effect.promise(() => findCopy(account, to, message, messages))
     const [dialog] = dialogs
     if (dialog?._ === "dialog") hasRead(peerId, dialog.readOutboxMaxId)
-    if (messageId !== null) yield* keepSent(account, to, messageId, transportId)
+    if (messageId !== null) yield* keepSent(account, to, messageId, message.transportId)
   }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
 /** How far the times of a message may lie apart, in seconds. */
@@ -245,7 +260,7 @@ const deliver = Effect.fnUntraced(function* deliver(
       ),
     )
   if (answer === null) {
-    yield* findSent(account, to, message.transportId)
+    yield* findSent(account, to, message)
     return accepted
   }
   const messageId = messageIdIn(answer)

@@ -4,7 +4,7 @@ import { Store } from "@messaging-service/core"
 import type { MessageId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { accepted as acceptedBy, bySize } from "@messaging-service/testkit"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import {
   accepted,
   aPerson,
@@ -260,6 +260,42 @@ layer(Layer.merge(layerStores, layerServer))("a message of the service", (it) =>
         (yield* receiver.received).map(({ replyTo }) => replyTo?.messageId),
         ids,
       )
+    }),
+  )
+
+  it.effect("is found by its text after a repeat, and never taken for what the owner wrote", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const store = yield* Store
+      const { digits } = yield* aPerson({ username: "quotes_four" })
+      yield* Effect.gen(function* () {
+        const receiver = yield* aReceiver()
+        const number = yield* Effect.orDie(store.numbers.find(receiver.id))
+        const [stored] = yield* acceptedBy(number!, { allowance: 0 })
+        const { transportId } = stored!
+        const message = { ...aText(receiver, toUser("quotes_four"), "*Sent* "), transportId }
+        // It arrives, and its answer does not.
+        yield* server.nextCall({ phone: receiver.digits, outcome: "withhold" })
+        const sending = yield* Effect.forkChild(sendNow(message))
+        yield* server.until(() => server.copies(digits) === 1)
+        yield* Fiber.interrupt(sending)
+        const echo = yield* server.write(receiver.digits, digits, "By hand", "lost")
+        assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)
+        const [sent] = server.messagesBy(receiver.digits)
+        for (const replyTo of [sent!, echo]) {
+          yield* server.write(digits, receiver.digits, { text: "Quote", replyTo })
+        }
+        yield* awaitTexts(receiver, 3)
+        const [hand, ...quotes] = yield* receiver.received
+        assert.deepStrictEqual([hand?.text, hand?.fromMe], ["By hand", true])
+        assert.deepStrictEqual(
+          quotes.map(({ replyTo }) => [replyTo?.messageId, replyTo?.receivedMessageId]),
+          [
+            [stored!.id, null],
+            [null, hand?.id],
+          ],
+        )
+      }).pipe(Effect.provide(aProcess(aGate())))
     }),
   )
 })
