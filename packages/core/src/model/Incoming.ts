@@ -3,6 +3,7 @@
  * Received messages and chats). Pure.
  */
 import type { EventId, ReceivedMessageId } from "./Ids.ts"
+import { receivedFileName } from "./Media.ts"
 import type { ReceivedFileLink } from "./Media.ts"
 import type { ReceivedFile, ReceivedFileState } from "./ReceivedFile.ts"
 import type { Message } from "./Message.ts"
@@ -272,7 +273,7 @@ const keptMessage = (incoming: IncomingMessage): IncomingMessage => {
     file: file && {
       ...file,
       mimeType: fitOrNull(file.mimeType),
-      fileName: fitOrNull(file.fileName),
+      fileName: file.fileName === null ? null : receivedFileName(file.fileName),
       sha256: fitOrNull(file.sha256),
     },
     quote: quote && {

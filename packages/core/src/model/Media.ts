@@ -637,6 +637,12 @@ export const shortenedFileName = (name: string): string => {
 export const givenFileName = (text: string): string | null =>
   fileNameIn(text.replaceAll('\\"', '"')) || null
 
+/** Cleans and shortens the name that a received message gives its file. Null when nothing is left. */
+export const receivedFileName = (text: string): string | null => {
+  const name = givenFileName(text)
+  return name === null ? null : shortenedFileName(name)
+}
+
 /** Cleans an uploaded name. Undefined when nothing is left or it is too long. */
 export const uploadedFileName = (text: string): string | undefined => {
   const name = givenFileName(text) ?? ""

@@ -113,6 +113,25 @@ layer(layerWithWayOut())("received messages", (it) => {
     }),
   )
 
+  it.effect("name their files without folders and control characters, as uploads are named", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aListener()
+      const long = `${"x".repeat(250)}.txt`
+      const names = [
+        ["../../etc/passwd", "passwd"],
+        ["C:\\Users\\Ada\\list.txt", "list.txt"],
+        ["a\u0001b\r\nX: y.txt", "abX: y.txt"],
+        ["../", null],
+        [long, long],
+      ] as const
+      for (const [given, shown] of names) {
+        const file = { file_name: given, data: png.toString("base64") }
+        const { media } = yield* write<Received & Media>(number, { kind: "document", media: file })
+        assert.strictEqual(media["file_name"], shown)
+      }
+    }),
+  )
+
   it.effect("bring files that are fetched once their link is called, or never", () =>
     Effect.gen(function* () {
       const media = { file_name: "a.txt", data: Buffer.from("Text").toString("base64") }
