@@ -15,6 +15,7 @@ import {
   Numbers,
   parsed,
   parsePhone,
+  parseUsername,
   phoneDescribed,
   receivedKinds,
   refuse,
@@ -46,12 +47,16 @@ import { simulatedFile } from "./SimulatedTransport.ts"
 
 export const PhoneInput = parsed("invalid_phone", parsePhone, phoneDescribed)
 
+const Digits = textBetween(1, 100).check(
+  Schema.makeFilter((text) => (/^[0-9]+$/.test(text) ? undefined : "must have digits only")),
+)
+
 /** Who writes or reacts: by exactly one of the addresses. */
 const WriterInput = Schema.Struct({
   phone: Schema.optionalKey(PhoneInput),
-  lid: described(Schema.optionalKey(textBetween(1, 100)), "WhatsApp's other name of an account."),
+  lid: described(Schema.optionalKey(Digits), "WhatsApp's other name of an account."),
   username: Schema.optionalKey(textBetween(1, 100)),
-  userId: described(Schema.optionalKey(textBetween(1, 100)), "Telegram's id of an account."),
+  userId: described(Schema.optionalKey(Digits), "Telegram's id of an account."),
   name: described(Schema.optionalKey(textBetween(1, 100)), "What the person calls itself."),
 }).check(
   Schema.makeFilter(({ lid, phone, userId, username }) =>
@@ -163,7 +168,27 @@ const decodeEdit = inputDecoder(EditBody)
 const decodeReact = inputDecoder(ReactBody, { codes: ["invalid_phone"] })
 const decodeAway = inputDecoder(AwayBody)
 
-const toPerson = (from: Partial<Person>): Person => ({ ...unknownPerson, ...from })
+/** Platforms name a username without its `@`: each way to write one is the same person. */
+const toBareName = (username: string): string => {
+  const target = parseUsername(username)?.target
+  return target?.kind === "name" ? target.name : username
+}
+
+/** Drawn from the name, so that one who is named by it alone is the same person each time. */
+const accountOf = (username: string): string => {
+  const letters = Array.from(username.toLowerCase())
+  const hash = letters.reduce(
+    (sum, letter) => (sum * 131 + (letter.codePointAt(0) ?? 0)) % 2 ** 40,
+    7,
+  )
+  return String(2 ** 40 + hash)
+}
+
+const toPerson = ({ username, ...from }: Partial<Person>): Person => {
+  if (username === undefined || username === null) return { ...unknownPerson, ...from }
+  const name = toBareName(username)
+  return { ...unknownPerson, ...from, username: name, userId: accountOf(name) }
+}
 
 /** In which chat it is written. */
 const toPlace = (

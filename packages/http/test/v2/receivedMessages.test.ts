@@ -421,10 +421,24 @@ layer(layerWithWayOut())("received messages", (it) => {
       for (const json of [
         { from: {} },
         { from: { lid: "1", phone: ada.phone } },
+        { from: { lid: "902@lid" } },
+        { from: { user_id: "bob" } },
         { from: "owner" },
       ]) {
         assert.strictEqual(errorBody(yield* tryWrite(number, json)).code, "validation_failed")
       }
+    }),
+  )
+
+  it.effect("from a username are in one chat, however it is written", () =>
+    Effect.gen(function* () {
+      const { number, token: key } = yield* aListener()
+      for (const username of ["@kitty", "kitty", "https://t.me/Kitty"]) {
+        yield* write(number, { from: { username } })
+      }
+      const [chat, ...others] = yield* list(key, "", chats)
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(chat, { username: "Kitty", unread: 3 })
     }),
   )
 
