@@ -111,6 +111,8 @@ export interface MessageEvent {
   >
   /** Increases from event to event. Store the latest, and pass it as `after` when you listen again. */
   readonly position: number
+  /** Id of its workspace, for `as`. */
+  readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
   /** The message at that moment; its times in whole seconds. */
@@ -125,6 +127,8 @@ export interface NumberEvent {
   readonly type: NumberEventType
   /** As of a `MessageEvent`. */
   readonly position: number
+  /** Id of its workspace, for `as`. */
+  readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
   /** The number at that moment. */
@@ -143,6 +147,8 @@ export interface ReceivedEvent {
   readonly type: ReceivedEventType
   /** As of a `MessageEvent`. */
   readonly position: number
+  /** Id of its workspace, for `as`. */
+  readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
   /** What was written. */
@@ -157,6 +163,8 @@ export interface ReactionEvent {
   readonly type: ReactionEventType
   /** As of a `MessageEvent`. */
   readonly position: number
+  /** Id of its workspace, for `as`. */
+  readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
   /** Who reacted, and how. */
@@ -175,9 +183,11 @@ export interface GapEvent {
   readonly type: GapEventType
   /** As of a `MessageEvent`. */
   readonly position: number
+  /** Id of its workspace, for `as`. */
+  readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
-  /** Their workspace and their time. */
+  /** Whose messages may be missing, from when to when, and why. */
   readonly gap: {
     /** The number. */
     readonly numberId: number
@@ -198,6 +208,8 @@ export interface RestrictionEvent {
   readonly type: RestrictionEventType
   /** As of a `MessageEvent`. */
   readonly position: number
+  /** Id of its workspace, for `as`. */
+  readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
   /** The number at that moment. */

@@ -632,9 +632,12 @@ export interface ConversationSettings {
   }
 }
 
-/** Whether a workspace has conversations: keys and webhook endpoints may then name more. */
+/**
+ * Conversations of a workspace: while they are on, it stores and reports what people write to its numbers.
+ * Its keys and webhook endpoints may then name more scopes and events.
+ */
 export interface ConversationsApi {
-  /** Fails with `conversations_not_enabled`. */
+  /** The settings, and what is kept under them. Fails with `conversations_not_enabled`. */
   readonly get: () => Promise<ConversationSettings>
   /** Turns them on, or replaces all settings. Fails with `validation_failed`. */
   readonly set: (settings?: SetConversations) => Promise<ConversationSettings>
@@ -662,7 +665,7 @@ export interface Operator {
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
   /** One message for each of many rows. */
   readonly campaigns: CampaignsApi
-  /** The events of messages and numbers that it receives. */
+  /** Whether it stores and reports what people write, and its settings. */
   readonly conversations: ConversationsApi
   /** Messages and reminders that it holds since the store went back in time. */
   readonly held: HeldApi

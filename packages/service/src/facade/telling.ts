@@ -45,7 +45,8 @@ const reactionReported = (
 
 /** An event's body, as its commit froze it. */
 const toEvent = ({ eventId, id, ...event }: OutboxEvent): ServiceEvent => {
-  const shared = { id: eventId, position: id, createdAt: new Date(event.createdAt) }
+  const { createdAt, workspaceId } = event
+  const shared = { id: eventId, position: id, workspaceId, createdAt: new Date(createdAt) }
   if (event.type === gapEventType) {
     const { from, until, ...gap } = reportedGap(event.body)
     const times = { from: new Date(from), until: new Date(until) }

@@ -251,8 +251,8 @@ export interface TestPerson {
   /** The author of a received message takes it back. Fails with `received_message_not_found`. */
   readonly revokes: (message: HasId) => Promise<ReceivedMessage>
   /**
-   * The person reacts to a sent message; null takes the reaction back. Fails with `validation_failed`,
-   * `message_not_found`, `conversations_not_enabled`.
+   * The person reacts to a message that your program has sent, not to a received one; null takes the reaction
+   * back. Fails with `validation_failed`, `message_not_found`, `conversations_not_enabled`.
    */
   readonly reacts: (message: HasId, emoji: string | null) => Promise<void>
 }
