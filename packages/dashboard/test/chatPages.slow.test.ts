@@ -217,7 +217,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       const before = await tenth.boundingBox()
       await earlier.click()
       await thread.getByText("Line 0.").waitFor({ state: "attached" })
-      await thread.getByText("No earlier messages are stored.").waitFor({ state: "attached" })
+      await thread.getByText("No earlier messages in this chat.").waitFor({ state: "attached" })
       const after = await tenth.boundingBox()
       assert.closeTo(after?.y ?? 0, before?.y ?? -100, 24)
     }))
@@ -374,6 +374,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
         await page.getByRole("button", { name: "Write", exact: true }).click()
         const bubbles = page.getByRole("list", { name: "Messages on the phone" })
         await bubbles.getByText(file_name).waitFor()
+        await page.getByRole("button", { name: `→ ${file_name}` }).waitFor()
       }
       await send("small.png", 0)
       await dashboard.operate("PUT", `${workspace}/conversations`, {

@@ -41,7 +41,7 @@ export const threadLabels = {
   markRead: "Mark as read",
   list: (name: string) => `Messages with ${name}`,
   earlier: "Show earlier messages",
-  begin: "No earlier messages are stored.",
+  begin: "No earlier messages in this chat.",
   empty: "Nothing is stored of this chat.",
   newest: "New messages",
   unreadBelow: "Unread",

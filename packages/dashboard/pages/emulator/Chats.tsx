@@ -1,4 +1,5 @@
 /** The phones that received or wrote messages, the latest first. */
+import { kindLabels } from "../chats/words.ts"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import type { Chat, PhoneEntry } from "./phoneEntries.ts"
@@ -9,7 +10,8 @@ const lastMessage = (entries: ReadonlyArray<PhoneEntry>): string => {
   const { copy = null, written = null } = entries.at(-1) ?? {}
   if (copy !== null)
     return copy.text || (copy.media?.mime_type.startsWith("image/") ? labels.image : labels.file)
-  return written === null ? labels.nothing : labels.wrote(written.text)
+  if (written === null) return labels.nothing
+  return labels.wrote(written.text || written.media?.file_name || kindLabels[written.kind])
 }
 
 export const Chats = ({

@@ -235,7 +235,7 @@ export const newMessageLabels = {
   to: "To",
   toAbout: (count: number) =>
     count <= 1
-      ? "Phone number with + and country code, or Telegram @username. One per line, up to 1,000."
+      ? "Phone number with + and country code, or Telegram @username. One per line, up to 1,000. For a file of recipients, make a campaign."
       : `${count.toLocaleString()} recipients. Each gets a separate message.`,
   suggested: "Last recipients and contacts:",
   suggestedAlso: "Add:",

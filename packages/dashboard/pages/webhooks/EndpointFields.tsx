@@ -3,7 +3,8 @@ import type { Webhook } from "@messaging-service/client"
 import { useConversations } from "../settings/conversations.ts"
 import { CheckField, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { eventGroupLabels, eventLabels, newWebhookLabels as labels } from "./words.ts"
+import { exampleReceiver } from "./receiverUrl.ts"
+import { eventGroupLabels, eventLabels, newWebhookLabels as labels } from "./endpointWords.ts"
 
 const events = Object.keys(eventLabels) as ReadonlyArray<Webhook["events"][number]>
 
@@ -16,13 +17,6 @@ export const toEndpoint = (data: FormData) => ({
 
 /** The others need conversations. */
 const ofMessageEnds = events.slice(0, 4)
-
-/** An address that the emulator answers. */
-export const exampleReceiver = "https://shop.receiver.test/hook"
-
-/** The receiver of the emulator at that address; null for any other address. */
-export const toReceiverName = (url: string): string | null =>
-  /^https?:\/\/([a-z0-9_-]+)\.receiver\.test(?:[:/?#]|$)/.exec(url)?.[1] ?? null
 
 /** A URL that the page holds, and the way to one that the emulator answers. */
 interface SuggestedUrl {

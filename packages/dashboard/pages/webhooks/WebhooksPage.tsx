@@ -12,7 +12,8 @@ import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { endpointFields, toEndpoint } from "./EndpointFields.tsx"
 import { WebhookState } from "./WebhookState.tsx"
-import { callbacksLabels, newWebhookLabels, webhooksLabels as labels } from "./words.ts"
+import { newWebhookLabels } from "./endpointWords.ts"
+import { callbacksLabels, webhooksLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 
