@@ -175,7 +175,7 @@ const toBareName = (username: string): string => {
 }
 
 /** Drawn from the name, so that one who is named by it alone is the same person each time. */
-const accountOf = (username: string): string => {
+const getUserId = (username: string): string => {
   const letters = Array.from(username.toLowerCase())
   const hash = letters.reduce(
     (sum, letter) => (sum * 131 + (letter.codePointAt(0) ?? 0)) % 2 ** 40,
@@ -187,7 +187,7 @@ const accountOf = (username: string): string => {
 const toPerson = ({ username, ...from }: Partial<Person>): Person => {
   if (username === undefined || username === null) return { ...unknownPerson, ...from }
   const name = toBareName(username)
-  return { ...unknownPerson, ...from, username: name, userId: accountOf(name) }
+  return { ...unknownPerson, ...from, username: name, userId: getUserId(name) }
 }
 
 /** In which chat it is written. */
