@@ -362,6 +362,10 @@ export const announceReceived = (tables: Tables, row: ReceivedRow, event: Servic
   fanOut(tables, row.lane.workspace, event)
 }
 
+/** Clocks differ: what comes is never older than the conversations, or it would be erased as of earlier ones. */
+export const timeOfReceipt = ({ workspace: { conversations } }: Lane, now: number): number =>
+  Math.max(now, conversations?.since ?? now)
+
 const ofFile = (file: StoredReceivedFile | null): Pick<ReceivedOutcome, "file"> =>
   file === null ? {} : { file: file.state }
 
@@ -385,6 +389,7 @@ export const storeMessage = (
   if (before !== undefined) return takeCopy(tables, before.id, { eventId, incoming, link }, now)
   const chat = findChat(tables, lane, incoming, person)
   const { file, nextDue } = toFile(lane, chat, incoming, now)
+  const receivedAt = timeOfReceipt(lane, now)
   const message = {
     id: mark.id,
     workspaceId: owner.workspace.id,
@@ -397,7 +402,7 @@ export const storeMessage = (
     file,
     replyTo: findReplyTo(tables, lane, chat, quote),
     sentAt,
-    receivedAt: now,
+    receivedAt,
     editedAt: null,
     revokedAt: null,
   }
@@ -405,7 +410,7 @@ export const storeMessage = (
     ...chat.chat,
     name: group?.name ?? chat.chat.name,
     activity: ++tables.lastChatActivity,
-    lastReceivedAt: now,
+    lastReceivedAt: receivedAt,
     unread: chat.chat.unread + (fromMe ? 0 : 1),
   }
   const author = fromMe ? null : person

@@ -24,7 +24,7 @@ import type {
 } from "@messaging-service/core"
 import { isReadable } from "./chatRows.ts"
 import { addressesMeet, discardFile, findMark, findPerson } from "./chats.ts"
-import { announceReceived, storeMessage, toReaction, toReceived } from "./chats.ts"
+import { announceReceived, storeMessage, timeOfReceipt, toReaction, toReceived } from "./chats.ts"
 import type { ReceivingSteps } from "./chats.ts"
 import { announce } from "./serviceStores.ts"
 import { earliest } from "./collections.ts"
@@ -74,7 +74,7 @@ const awaitCopy = (lane: Lane, message: UnreadableMessage, now: number): Receive
   const stored = findStored(lane, message)
   if (stored !== undefined) return { id: stored.id, became: "repeat" }
   if (findWaits(lane, message).length > 0) return repeat
-  lane.copyWaits.add({ message, toldAt: now })
+  lane.copyWaits.add({ message, toldAt: timeOfReceipt(lane, now) })
   return { id: null, became: "waiting" }
 }
 

@@ -110,7 +110,11 @@ export const receivingFaults: ReadonlyArray<PlantedFault> = [
     name: "received: a wait for a copy is not kept",
     within: 1000,
     edits: [
-      edit("store-memory/src/receive.ts", "lane.copyWaits.add({ message, toldAt: now })", ""),
+      edit(
+        "store-memory/src/receive.ts",
+        "lane.copyWaits.add({ message, toldAt: timeOfReceipt(lane, now) })",
+        "",
+      ),
     ],
   },
   {

@@ -61,6 +61,8 @@ set search_path from current
 as $$
 #variable_conflict use_column
 declare
+  -- Clocks differ: what comes is never older than the conversations, or it would be erased as of earlier ones.
+  v_now timestamptz;
   v_groups boolean;
   v_media text;
   v_max_file_bytes bigint;
@@ -77,8 +79,10 @@ declare
   v_closed boolean;
   v_phones text[] := '{}';
 begin
-  select n.workspace_id, n.phone, n.platform, s.groups, s.media, s.max_file_bytes, s.hold_new_chats
-  into workspace_id, number_phone, platform, v_groups, v_media, v_max_file_bytes, v_closed
+  select
+    n.workspace_id, n.phone, n.platform, s.groups, s.media, s.max_file_bytes, s.hold_new_chats,
+    greatest(p_now, s.since)
+  into workspace_id, number_phone, platform, v_groups, v_media, v_max_file_bytes, v_closed, v_now
   from numbers n
   join conversation_settings s on s.workspace_id = n.workspace_id
   where n.id = p_number
@@ -124,8 +128,8 @@ begin
           lid, user_id, username, name
         )
         values (
-          p_number, p_now, p_waits_until, p_sent_at[i], p_modes[i], p_from_me[i], p_remote_ids[i], p_group_ids[i],
-          p_group_names[i], p_has_person[i], p_phones[i], p_lids[i], p_user_ids[i], p_usernames[i], p_names[i]
+          p_number, v_now, p_waits_until + (v_now - p_now), p_sent_at[i], p_modes[i], p_from_me[i], p_remote_ids[i],
+          p_group_ids[i], p_group_names[i], p_has_person[i], p_phones[i], p_lids[i], p_user_ids[i], p_usernames[i], p_names[i]
         );
       end if;
       return next;
@@ -216,7 +220,7 @@ begin
       -- Index chats_by_person.
       update chats c
       set activity = default,
-        last_received_at = p_now,
+        last_received_at = v_now,
         unread = c.unread + case when p_from_me[i] then 0 else 1 end,
         messages = c.messages + 1
       where c.person_id = v_person.id
@@ -229,7 +233,7 @@ begin
       update chats c
       set activity = default,
         name = coalesce(p_group_names[i], c.name),
-        last_received_at = p_now,
+        last_received_at = v_now,
         unread = c.unread + case when p_from_me[i] then 0 else 1 end,
         messages = c.messages + 1
       where c.number_id = p_number
@@ -245,7 +249,7 @@ begin
       )
       values (
         workspace_id, p_number, p_modes[i], case when p_group_ids[i] is null then 'person' else 'group' end,
-        case when p_group_ids[i] is null then v_person.id end, p_group_ids[i], p_group_names[i], p_now,
+        case when p_group_ids[i] is null then v_person.id end, p_group_ids[i], p_group_names[i], v_now,
         case when p_from_me[i] then 0 else 1 end, 1
       )
       returning *
@@ -272,13 +276,14 @@ begin
     )
     values (
       id, workspace_id, p_number, v_chat.id, v_sequence,
-      case when p_group_ids[i] is not null and not p_from_me[i] then v_person.id end, p_sent_at[i], p_now,
+      case when p_group_ids[i] is not null and not p_from_me[i] then v_person.id end, p_sent_at[i], v_now,
       quoted_received_id, quoted_message_id, p_modes[i], p_from_me[i], p_kinds[i], p_remote_ids[i],
       p_addresses[i], p_texts[i], p_contents[i]::json, v_file, p_quote_texts[i]
     );
     if file_state = 'remote' then
       perform add_received_file(id, v_media, p_file_sources[i], p_now);
     end if;
+    received_at := v_now;
     sequence := v_sequence;
     chat_id := v_chat.id;
     chat_type := v_chat.type;

@@ -82,7 +82,8 @@ const announce = Effect.fnUntraced(function* announce(
 ): Effect.fn.Return<boolean, SqlError.SqlError> {
   if (events.length === 0) return false
   const [announced] = yield* announceReceived.in(run, {
-    now,
+    // What a clock behind the conversations' beginning stores is of that time.
+    now: Math.max(now, ...events.map(({ event }) => event.createdAt)),
     ...toColumns(events.map(toEventElement)),
   })
   return announced?.answer === true

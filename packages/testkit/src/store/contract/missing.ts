@@ -127,6 +127,18 @@ export const missing: Topic = (it) => {
     }),
   )
 
+  it.effect("a wait of a clock behind the conversations' beginning is kept, from that time", () =>
+    Effect.gen(function* () {
+      const { end, era, number, workspace } = yield* aWaitingStage
+      const text = aText({ sentAt: era })
+      assert.strictEqual(yield* becomes(number, unreadable(text), era - 5 * oneSecond), "waiting")
+      yield* erase(workspace.id, { now: era })
+      assert.strictEqual((yield* endWaits(end - 1)).ended, 0)
+      assert.strictEqual((yield* endWaits(end)).ended, 1)
+      assert.lengthOf(yield* listIds(toScope(workspace.id)), 1)
+    }),
+  )
+
   it.effect("a wait that ends without one becomes an unreadable message", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox

@@ -1,6 +1,7 @@
 /** `ChatStore`: what people write to numbers, and what happens to it. */
 import { assert } from "@effect/vitest"
 import {
+  formatInstant,
   messageJson,
   receivedEvent,
   receivedEventTypes,
@@ -49,6 +50,7 @@ import {
   hour,
   minute,
   noon,
+  oneSecond,
 } from "../Records.ts"
 import { aLink, sendNext } from "../Sending.ts"
 import { bySize } from "../../testSize.ts"
@@ -612,6 +614,21 @@ export const receiving: Topic = (it, { quick }) => {
       )
       assert.isFalse(claimed.some(({ targetId }) => targetId === usual.id))
       yield* settleDeliveries(...claimed.map((one) => delivered(one)))
+    }),
+  )
+
+  it.effect("what a clock behind the conversations' beginning stores is kept, at that time", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { number, workspace } = yield* aToldStage
+      const message = only(yield* received(number, [aText()], noon - 5 * oneSecond))
+      assert.strictEqual(message.receivedAt, noon)
+      yield* erase(workspace.id)
+      assert.deepStrictEqual(yield* lookUp(number, message.id), message)
+      assert.strictEqual(only(yield* readChats(number)).lastReceivedAt, noon)
+      const [told] = (yield* follow(workspace.id)).slice(-1)
+      assert.strictEqual(told?.createdAt, noon)
+      assert.include(told?.body, formatInstant(noon))
     }),
   )
 
