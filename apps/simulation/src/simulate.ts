@@ -630,14 +630,14 @@ class Simulation {
         )
         if (answer._tag === "Refused") this.#coverage.hit(`refusal ${answer.code}`)
       },
-      callProcess: (effect) =>
+      callProcess: (effect, waits = false) =>
         Effect.suspend(() => {
           const { ready } = this.#cluster
           const running = ready[chance.below(Math.max(1, ready.length))]
           if (running === undefined) return Effect.fail(new Lost())
           const call = this.#cluster.request(running, effect)
           // Some hang up early: their request continues, and they repeat it.
-          return chance.below(5) === 0 && this.#faults.isStormy
+          return !waits && chance.below(5) === 0 && this.#faults.isStormy
             ? Effect.raceFirst(
                 call,
                 Effect.andThen(Effect.sleep(chance.below(2 * second)), Effect.fail(new Lost())),

@@ -43,8 +43,11 @@ export interface Stage {
   /** Writes calls and answers into the history. */
   recordRequest(request: CallRequest): number
   answered(call: number, answer: Answer): void
-  /** Calls a live process; some callers hang up early, and their request continues. */
-  callProcess<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>
+  /** Calls a live process; some callers hang up early, unless told to wait, and their request continues. */
+  callProcess<A, E>(
+    effect: Effect.Effect<A, E, Services>,
+    waits?: boolean,
+  ): Effect.Effect<A, E | Lost>
   /** Ids of messages that callers received, by text. */
   readonly ids: Map<string, number>
   /** The remote server refuses that number's sends because of the number, until then. */

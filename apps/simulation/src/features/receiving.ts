@@ -151,6 +151,8 @@ const give = Effect.fnUntraced(function* give(stage: Stage, number: number) {
           const opened = yield* Effect.filter(all, (item) => opens(id, item, mailbox.keyless))
           yield* store(id, opened)
         }).pipe(Effect.timeout(20 * second)),
+        // A transport that opens one message after the other leaves none under way behind a later one.
+        stage.ordersWrites,
       ),
     )
     if (stored) {
