@@ -53,13 +53,13 @@ const closed = (until: number | null = noon + hour): Restrictions => ({
 const reported = (state: "none" | "unknown"): Restrictions => ({ ...closed(null), state })
 
 /** As drawn. */
-const extra = 2 * minute
+export const newChatsExtra = 2 * minute
 
 const restrict = (
   { id }: SendingNumber,
   restrictions = closed(),
   now = noon,
-  extraMillis = extra,
+  extraMillis = newChatsExtra,
 ) => Store.use(({ numbers }) => numbers.restrict(id, restrictions, now, anEventId(), extraMillis))
 
 const holding = (changes: Partial<ConversationSettings> = {}) => ({
@@ -68,7 +68,7 @@ const holding = (changes: Partial<ConversationSettings> = {}) => ({
 })
 
 /** A number that may open no new chats, of a workspace that lets messages wait for that. */
-const aClosedStage = Effect.tap(aStage(), ({ number, workspace }) =>
+export const aClosedStage = Effect.tap(aStage(), ({ number, workspace }) =>
   Effect.andThen(turnOn(workspace.id, holding()), restrict(number)),
 )
 
@@ -78,11 +78,14 @@ const toPhone = (phone: string): Recipient => ({
   contactId: null,
 })
 
-const aMessageTo = (number: SendingNumber, phone: string, now = noon) =>
+export const aMessageTo = (number: SendingNumber, phone: string, now = noon) =>
   aMessage(number, { now, message: { to: toPhone(phone) } })
 
 /** Someone who wrote to the number. */
-const aWriter = (number: SendingNumber, known: Partial<Parameters<typeof someone>[0]> = {}) =>
+export const aWriter = (
+  number: SendingNumber,
+  known: Partial<Parameters<typeof someone>[0]> = {},
+) =>
   Effect.gen(function* () {
     const phone = aPhone()
     yield* receive(number, [aText({ person: someone({ phone, ...known }) })])
@@ -90,7 +93,7 @@ const aWriter = (number: SendingNumber, known: Partial<Parameters<typeof someone
   })
 
 /** What leaves at `now`, one after the other. */
-const leaving = (number: SendingNumber, now = noon) =>
+export const leaving = (number: SendingNumber, now = noon) =>
   Effect.gen(function* () {
     const left: Array<Message["id"]> = []
     for (;;) {
@@ -101,7 +104,7 @@ const leaving = (number: SendingNumber, now = noon) =>
     }
   })
 
-const findWait = ({ id, workspaceId }: Message, now = noon) =>
+export const findWait = ({ id, workspaceId }: Message, now = noon) =>
   Effect.map(
     Store.use(({ messages }) =>
       messages.timeline({ id, workspaceId, now, limit: 10, mostAhead: 10 }),
@@ -109,7 +112,7 @@ const findWait = ({ id, workspaceId }: Message, now = noon) =>
     (facts) => present(facts).newChatsUntil,
   )
 
-const open = (now: number) => Store.use(({ queue }) => queue.openNewChats(now, 1000))
+export const openNewChats = (now: number) => Store.use(({ queue }) => queue.openNewChats(now, 1000))
 
 const mayWait = ({ from, id }: Message, now = noon) =>
   Store.use(({ queue }) => queue.mayAwaitNewChats(from.id, id, now))
@@ -129,7 +132,7 @@ const waiting: Topic = (it) => {
         for (const one of [first, third]) {
           const before = present(one)
           assert.deepStrictEqual(yield* lookUp(before), { message: before, inFlight: false })
-          assert.strictEqual(yield* findWait(before), noon + hour + extra)
+          assert.strictEqual(yield* findWait(before), noon + hour + newChatsExtra)
         }
         assert.isNull(yield* findWait(present(second)))
       }),
@@ -201,7 +204,7 @@ const waiting: Topic = (it) => {
         const failedBefore = yield* aMessage(yield* aNumber(workspace.id))
         yield* aMessage(number, { message: { to: failedBefore.to } })
         assert.deepStrictEqual(yield* leaving(number), ids(known))
-        assert.strictEqual(yield* findWait(unknown), noon + hour + extra)
+        assert.strictEqual(yield* findWait(unknown), noon + hour + newChatsExtra)
       }),
   )
 
@@ -271,7 +274,7 @@ const waiting: Topic = (it) => {
       const changes = [expired(present(one), noon + minute), cancelled(present(other))]
       assert.deepStrictEqual(yield* end(...changes), ids([present(one), present(other)]))
       assert.isNull(yield* findWait(present(one), noon))
-      yield* open(noon + 2 * hour)
+      yield* openNewChats(noon + 2 * hour)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * hour), [])
     }),
   )
@@ -286,10 +289,10 @@ const ending: Topic = (it) => {
       const second = yield* aMessage(number)
       assert.deepStrictEqual(yield* leaving(number), [])
       const later = yield* aMessageTo(number, known, noon + 2 * minute)
-      const over = noon + hour + extra
-      yield* open(over - 1)
+      const over = noon + hour + newChatsExtra
+      yield* openNewChats(over - 1)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * minute - 1), [])
-      yield* open(over)
+      yield* openNewChats(over)
       assert.isNull(yield* findWait(first, over))
       assert.deepStrictEqual(yield* leaving(number, over), ids([first, second, later]))
     }),
@@ -301,7 +304,7 @@ const ending: Topic = (it) => {
       const phone = aPhone()
       const first = yield* aMessageTo(number, phone)
       assert.deepStrictEqual(yield* leaving(number), [])
-      const over = noon + hour + extra
+      const over = noon + hour + newChatsExtra
       const second = yield* aMessageTo(number, phone, over)
       assert.deepStrictEqual(yield* leaving(number, over), ids([first, second]))
     }),
@@ -314,7 +317,7 @@ const ending: Topic = (it) => {
       yield* restrict(number, closed(), noon + minute, 3 * minute)
       yield* restrict(number, reported("unknown"), noon + minute, 3 * minute)
       yield* restrict(number, closed(), noon + minute, 3 * minute)
-      assert.strictEqual(yield* findWait(message), noon + hour + extra)
+      assert.strictEqual(yield* findWait(message), noon + hour + newChatsExtra)
       yield* restrict(number, closed(noon + 2 * hour), noon + minute, 3 * minute)
       assert.strictEqual(yield* findWait(message), noon + 2 * hour + 3 * minute)
       yield* restrict(number, closed(null), noon + minute, 3 * minute)
@@ -333,11 +336,11 @@ const ending: Topic = (it) => {
       yield* restrict(number, closed(null))
       const message = yield* aMessage(number)
       assert.deepStrictEqual(yield* leaving(number), [])
-      yield* restrict(number, restrictions, noon + minute, extra)
-      yield* restrict(number, restrictions, noon + minute + 1, extra)
-      const over = noon + minute + extra
+      yield* restrict(number, restrictions, noon + minute, newChatsExtra)
+      yield* restrict(number, restrictions, noon + minute + 1, newChatsExtra)
+      const over = noon + minute + newChatsExtra
       assert.strictEqual(yield* findWait(message), over)
-      yield* open(over)
+      yield* openNewChats(over)
       assert.deepStrictEqual(yield* leaving(number, over), [message.id])
     }),
   )
@@ -368,7 +371,7 @@ const ending: Topic = (it) => {
       yield* turnOn(workspace.id, holding())
       const message = yield* aMessage(number)
       assert.deepStrictEqual(yield* leaving(number), [])
-      assert.strictEqual(yield* findWait(message), noon + hour + extra)
+      assert.strictEqual(yield* findWait(message), noon + hour + newChatsExtra)
     }),
   )
 
@@ -384,7 +387,7 @@ const ending: Topic = (it) => {
       // Now the phone is known that belongs to it.
       yield* receive(number, [aText({ person: someone({ lid, phone }) })])
       assert.deepStrictEqual(yield* leaving(number), [at(messages, 0).id, at(messages, 2).id])
-      assert.strictEqual(yield* findWait(at(messages, 1)), noon + hour + extra)
+      assert.strictEqual(yield* findWait(at(messages, 1)), noon + hour + newChatsExtra)
     }),
   )
 }
@@ -397,12 +400,12 @@ const others: Topic = (it) => {
       const messages = yield* took(campaign, number, [1, 2], { now: noon })
       assert.deepStrictEqual(yield* leaving(number), [])
       const paused = yield* pause(campaign)
-      yield* open(noon + 2 * hour)
+      yield* openNewChats(noon + 2 * hour)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * hour), [])
       yield* restrict(number, closed(noon + 5 * hour), noon + 2 * hour)
       yield* resume(paused)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * hour), [])
-      yield* open(noon + 6 * hour)
+      yield* openNewChats(noon + 6 * hour)
       assert.deepStrictEqual(yield* leaving(number, noon + 6 * hour), ids(messages))
     }),
   )
@@ -415,7 +418,7 @@ const others: Topic = (it) => {
       assert.deepStrictEqual(yield* leaving(number), [])
       yield* resume(yield* pause(campaign))
       assert.deepStrictEqual(yield* leaving(number), [])
-      yield* open(noon + 2 * hour)
+      yield* openNewChats(noon + 2 * hour)
       assert.deepStrictEqual(yield* leaving(number, noon + 2 * hour), ids(messages))
     }),
   )
@@ -445,10 +448,10 @@ const refusals: Topic = (it) => {
       assert.isTrue(yield* mayWait(message))
       yield* settle([again(claimed, { unfinished: "new_chats_closed" })])
       assert.deepStrictEqual(yield* leaving(number), [])
-      assert.strictEqual(yield* findWait(message), noon + hour + extra)
+      assert.strictEqual(yield* findWait(message), noon + hour + newChatsExtra)
       assert.isFalse(yield* mayWait(message))
-      const over = noon + hour + extra
-      yield* open(over)
+      const over = noon + hour + newChatsExtra
+      yield* openNewChats(over)
       const repeat = yield* claimOne(number, { now: over })
       assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [message.id, 0])
       yield* restrict(number, closed(over + hour), over)
@@ -511,8 +514,8 @@ const refusals: Topic = (it) => {
         assert.deepStrictEqual({ ...counts }, { refused: 1, sent: 200 })
         yield* sendAll(noon + hour)
         assert.strictEqual(counts.sent, 200)
-        yield* open(noon + hour + extra)
-        yield* sendAll(noon + hour + extra)
+        yield* openNewChats(noon + hour + newChatsExtra)
+        yield* sendAll(noon + hour + newChatsExtra)
         assert.deepStrictEqual({ ...counts }, { refused: 1, sent: 400 })
         for (const message of messages) {
           assert.strictEqual((yield* lookUp(message)).message.state, "sent")

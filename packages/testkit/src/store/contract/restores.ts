@@ -48,6 +48,15 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
+import {
+  aClosedStage,
+  aMessageTo,
+  aWriter,
+  findWait,
+  leaving,
+  newChatsExtra,
+  openNewChats,
+} from "./newChats.ts"
 import { aText, received, turnOn } from "./receiving.ts"
 
 const begin = (above = 0, now = noon) =>
@@ -210,6 +219,46 @@ export const restores: Topic = (it) => {
         assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
         assert.deepStrictEqual((yield* sendNext(number, noon + hour)).dueAt, scheduled.dueAt)
       }),
+  )
+
+  it.effect("what waits for new chats is held, and waits for them again once released", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).system
+      const { number, workspace } = yield* aClosedStage
+      const known = yield* aWriter(number)
+      const aside = yield* aMessage(number)
+      assert.deepStrictEqual(yield* leaving(number), [])
+      const messages = [aside, yield* aMessage(number), yield* aMessageTo(number, known)]
+      yield* begin()
+      assert.deepStrictEqual(yield* listHeld(workspace), ids(messages))
+      const released = yield* store.releaseHeld(messages, noon + minute)
+      assert.strictEqual(released.size, 3)
+      assert.deepStrictEqual(yield* leaving(number, noon + minute), ids(messages.slice(2)))
+      const over = noon + hour + newChatsExtra
+      for (const message of messages.slice(0, 2)) {
+        assert.strictEqual(yield* findWait(message, noon + minute), over)
+      }
+      assert.deepStrictEqual(yield* leaving(number, over - 1), [])
+      yield* openNewChats(over)
+      assert.deepStrictEqual(yield* leaving(number, over), ids(messages.slice(0, 2)))
+      assert.deepStrictEqual(yield* leaving(number, over + day), [])
+    }),
+  )
+
+  it.effect("the end of closed new chats releases nothing that is held since a restore", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).system
+      const { number, workspace } = yield* aClosedStage
+      const messages = yield* accepted(number, { count: 2 })
+      assert.deepStrictEqual(yield* leaving(number), [])
+      yield* begin()
+      const over = noon + hour + newChatsExtra
+      yield* openNewChats(over)
+      assert.deepStrictEqual(yield* leaving(number, over), [])
+      assert.deepStrictEqual(yield* listHeld(workspace), ids(messages))
+      yield* store.releaseHeld(messages, over + minute)
+      assert.deepStrictEqual(yield* leaving(number, over + minute), ids(messages))
+    }),
   )
 
   it.effect(
