@@ -3,29 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
-import jsQR from "jsqr"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { PNG } from "pngjs"
 import { aDataDirectory, program } from "./aServer.ts"
+import { scannedNumber, untilConnected } from "./LinkedNumber.ts"
+import type { NumberBody } from "./LinkedNumber.ts"
 
 const operatorToken = "t".repeat(40)
 
 const [ownPhone, otherPhone] = ["4915100000001", "4915100000002"] as const
-
-interface NumberBody {
-  readonly id: number
-  readonly phone: string | null
-  readonly status: string
-  readonly connect: { readonly qr_code_url: string | null } | null
-}
-
-/** The content of the QR code behind a link. */
-const qrText = (url: string) =>
-  Effect.promise(async () => {
-    const image = PNG.sync.read(Buffer.from(await (await fetch(url)).arrayBuffer()))
-    return jsQR.default(new Uint8ClampedArray(image.data), image.width, image.height)?.data ?? ""
-  })
 
 /** A connection as operators see it. */
 interface ConnectionBody {
@@ -64,26 +50,8 @@ describe.concurrent("live numbers", () => {
         // The emulator controls belong to simulated phones.
         assert.strictEqual((yield* request("GET", "/simulator/clock")).status, 404)
         const { key: token } = yield* aKey(yield* aWorkspace())
-        const numbers = `${first.url}/api/v2/numbers`
-        const { body: numberBody } = yield* processes.call<NumberBody>("POST", numbers, {
-          token,
-          body: {},
-        })
-        const number = Effect.map(
-          processes.call<NumberBody>("GET", `${numbers}/${numberBody.id}`, { token }),
-          ({ body }) => body,
-        )
-        const link = yield* processes.waitUntil(
-          "there is a QR code",
-          Effect.map(number, ({ connect }) => connect?.qr_code_url ?? undefined),
-          processes.ofOneKey,
-        )
-        yield* remote.scan(ownPhone, yield* qrText(link))
-        const linked = yield* processes.waitUntil(
-          "the number is connected",
-          Effect.map(number, (now) => (now.status === "connected" ? now : undefined)),
-          processes.ofOneKey,
-        )
+        const id = yield* scannedNumber(first.url, token, ownPhone)
+        const linked = yield* untilConnected(first.url, token, id)
         assert.strictEqual(linked.phone, ownPhone)
 
         const to = { phone: `+${otherPhone}` }
@@ -134,36 +102,13 @@ describe.concurrent("live numbers", () => {
         const first = yield* started
         const { aKey, aWorkspace } = processes.anOperator(first.url, operatorToken)
         const { key: token } = yield* aKey(yield* aWorkspace())
-        const numberAt = (url: string, id: number) =>
-          Effect.map(
-            processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${id}`, { token }),
-            ({ body }) => body,
-          )
-        const { body: numberBody } = yield* processes.call<NumberBody>(
-          "POST",
-          `${first.url}/api/v2/numbers`,
-          { token, body: {} },
-        )
-        const link = yield* processes.waitUntil(
-          "there is a QR code",
-          Effect.map(
-            numberAt(first.url, numberBody.id),
-            ({ connect }) => connect?.qr_code_url ?? undefined,
-          ),
-          processes.ofOneKey,
-        )
         // It is killed as soon as the remote server has the device.
-        yield* remote.scan(ownPhone, yield* qrText(link))
+        const id = yield* scannedNumber(first.url, token, ownPhone)
         yield* first.kill
 
         const second = yield* started
-        yield* processes.waitUntil(
-          "the number is connected, and no code was scanned again",
-          Effect.map(numberAt(second.url, numberBody.id), ({ status }) =>
-            status === "connected" ? true : undefined,
-          ),
-          processes.ofOneKey,
-        )
+        // No code is scanned again.
+        yield* untilConnected(second.url, token, id)
         assert.lengthOf(remote.sessions(ownPhone), 1)
         const caller = processes.aCaller(second.url, token)
         const { body: sent } = yield* caller.send("Linked", { to: { phone: `+${otherPhone}` } })
@@ -195,23 +140,8 @@ describe.concurrent("live numbers", () => {
       })
       const { aKey, aWorkspace, request } = processes.anOperator(url, operatorToken)
       const { key: token } = yield* aKey(yield* aWorkspace())
-      const { body: numberBody } = yield* processes.call<NumberBody>(
-        "POST",
-        `${url}/api/v2/numbers`,
-        {
-          token,
-          body: {},
-        },
-      )
-      const path = `/workspaces/1/numbers/${numberBody.id}`
-      const link = yield* processes.waitUntil(
-        "there is a QR code",
-        Effect.map(
-          processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${numberBody.id}`, { token }),
-          ({ body }) => body.connect?.qr_code_url ?? undefined,
-        ),
-      )
-      yield* remote.scan(ownPhone, yield* qrText(link))
+      const id = yield* scannedNumber(url, token, ownPhone)
+      const path = `/workspaces/1/numbers/${id}`
 
       const connection = Effect.map(
         request<ConnectionBody>("GET", `${path}/connection`),
@@ -227,7 +157,7 @@ describe.concurrent("live numbers", () => {
       const caller = processes.aCaller(url, token)
       const send = (text: string) =>
         Effect.map(
-          caller.send(text, { from: numberBody.id, to: { phone: `+${otherPhone}` } }),
+          caller.send(text, { from: id, to: { phone: `+${otherPhone}` } }),
           ({ body }) => body.id,
         )
       const format = () => remote.decrypted(otherPhone).map(({ text }) => text)
@@ -298,7 +228,7 @@ describe.concurrent("live numbers", () => {
       ])
 
       const out = yield* request<NumberBody>("POST", `${path}/logout`)
-      assert.deepInclude(out.body, { id: numberBody.id, status: "disconnected" })
+      assert.deepInclude(out.body, { id, status: "disconnected" })
       // The phone no longer shows a linked device.
       assert.deepStrictEqual(remote.sessions(ownPhone), [])
       yield* until("disconnected", "logged_out")
