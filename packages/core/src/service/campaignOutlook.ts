@@ -271,7 +271,9 @@ export const campaignForecast = (outlook: Outlook): CampaignForecast => {
         })),
       )
     : []
-  const rowsOf = new Map(senders.map(({ desk }, index) => [desk.number.number.id, shares[index]]))
+  const rowsByNumber = new Map(
+    senders.map(({ desk }, index) => [desk.number.number.id, shares[index]]),
+  )
   return {
     rows: pending,
     allowance: { remaining, missing },
@@ -279,7 +281,7 @@ export const campaignForecast = (outlook: Outlook): CampaignForecast => {
       numberId: number.number.id,
       usable: isUsable,
       room,
-      rows: rowsOf.get(number.number.id) ?? 0,
+      rows: rowsByNumber.get(number.number.id) ?? 0,
     })),
     startsAt: canTell
       ? firstMoment(start, start + horizonMillis, (instant) => total(instant) > 0)

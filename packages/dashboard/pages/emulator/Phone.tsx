@@ -136,7 +136,7 @@ const Written = ({ isRead, written }: { written: ReceivedMessage; isRead: boolea
       </blockquote>
     )}
     {written.media !== null && (
-      <FileOf
+      <FileLine
         name={written.media.file_name || kindLabels[written.kind]}
         size={written.media.size}
       />
@@ -157,7 +157,7 @@ const Written = ({ isRead, written }: { written: ReceivedMessage; isRead: boolea
   </li>
 )
 
-const FileOf = ({ name, size }: { name: string; size: number | null }) => (
+const FileLine = ({ name, size }: { name: string; size: number | null }) => (
   <p className="my-1 flex max-w-full items-center gap-2 rounded-md bg-sunken px-2 py-1.5 text-xs">
     <Icon name="file" />
     <span className="truncate">{name}</span>
@@ -187,7 +187,7 @@ const Bubble = ({
             {copy.quote}
           </blockquote>
         )}
-        {copy.media && <FileOf name={copy.media.file_name} size={copy.media.size} />}
+        {copy.media && <FileLine name={copy.media.file_name} size={copy.media.size} />}
         <p className="text-sm break-words whitespace-pre-wrap">{copy.text}</p>
         <p className="text-right text-2xs text-soft tabular-nums">
           {formatHour(Date.parse(copy.at))}

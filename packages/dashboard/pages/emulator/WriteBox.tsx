@@ -69,7 +69,7 @@ export const WriteBox = ({
         void submit()
       }}
     >
-      <WithIt quoted={quoted} quote={quote} file={file} setFile={setFile} />
+      <Attachments quoted={quoted} quote={quote} file={file} setFile={setFile} />
       {numbers.length > 1 && <To numbers={numbers} number={number} choose={setChosen} />}
       <div className="flex gap-2">
         <AttachFile choose={setFile} />
@@ -125,7 +125,7 @@ export const Refusal = ({ error }: { error: Error | null }) =>
   )
 
 /** What goes with the text. */
-const WithIt = ({
+const Attachments = ({
   file,
   quote,
   quoted,
@@ -138,10 +138,14 @@ const WithIt = ({
 }) => (
   <>
     {quoted !== null && (
-      <Held text={labels.quoting(quoted.text)} drop={() => quote(null)} name={labels.dropQuote} />
+      <AttachedLine
+        text={labels.quoting(quoted.text)}
+        drop={() => quote(null)}
+        name={labels.dropQuote}
+      />
     )}
     {file !== null && (
-      <Held
+      <AttachedLine
         text={labels.attached(file.name, formatSize(file.size))}
         drop={() => setFile(null)}
         name={labels.dropFile}
@@ -151,7 +155,7 @@ const WithIt = ({
 )
 
 /** One of it, and a way to leave it out. */
-const Held = ({ drop, name, text }: { text: string; name: string; drop: () => void }) => (
+const AttachedLine = ({ drop, name, text }: { text: string; name: string; drop: () => void }) => (
   <p className="flex items-center gap-2 border-l-2 border-accent pl-2 text-xs text-soft">
     <span className="min-w-0 grow truncate">{text}</span>
     <button
