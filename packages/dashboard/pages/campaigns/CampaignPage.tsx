@@ -5,7 +5,7 @@ import type { ReactNode } from "react"
 import type { Campaign } from "@messaging-service/client"
 import { Answer } from "../ui/Answer.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Fact, PageHead, Section } from "../ui/parts.tsx"
+import { Fact, PageHead, Section, backLink } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { Actions } from "./CampaignActions.tsx"
 import { CampaignRows } from "./CampaignRows.tsx"
@@ -40,7 +40,7 @@ export const CampaignPage = () => {
     <main className="page gap-6">
       <PageHead title={campaign.data?.name ?? campaignNames.unnamed(path.campaign_id)}>
         <Link
-          className="control"
+          className={backLink}
           to="/w/$workspaceId/campaigns"
           params={{ workspaceId }}
           search={mode === undefined ? {} : { mode }}

@@ -97,7 +97,7 @@ const toColumns = (workspaceId: string, mode: ModeSearch["mode"]): Columns<Campa
         to="/w/$workspaceId/campaigns/$campaignId"
         params={{ workspaceId, campaignId: String(id) }}
         search={mode === undefined ? {} : { mode }}
-        className={rowLink}
+        className={`${rowLink} max-md:break-words max-md:whitespace-normal`}
       >
         {name}
       </Link>

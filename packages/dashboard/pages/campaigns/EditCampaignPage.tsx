@@ -7,7 +7,7 @@ import type { Campaign } from "@messaging-service/client"
 import { newKey } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { CheckField } from "../ui/forms.tsx"
-import { PageHead } from "../ui/parts.tsx"
+import { PageHead, backLink } from "../ui/parts.tsx"
 import { CampaignFields } from "./CampaignFields.tsx"
 import { saveCampaign } from "./campaignForm.ts"
 import type { FilledCampaign } from "./campaignForm.ts"
@@ -26,7 +26,7 @@ export const NewCampaignPage = () => {
     <main className="page gap-4">
       <PageHead title={labels.newTitle}>
         <Link
-          className="control"
+          className={backLink}
           to="/w/$workspaceId/campaigns"
           params={{ workspaceId }}
           search={search}
@@ -55,7 +55,7 @@ export const EditCampaignPage = () => {
     <main className="page gap-4">
       <PageHead title={labels.editTitle(name)}>
         <Link
-          className="control"
+          className={backLink}
           to="/w/$workspaceId/campaigns/$campaignId"
           params={{ workspaceId, campaignId }}
           search={search}

@@ -7,7 +7,7 @@ import { operationQuery, call } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Fact, Failure, PageHead } from "../ui/parts.tsx"
+import { Button, Fact, Failure, PageHead, backLink } from "../ui/parts.tsx"
 import { saveFile } from "../ui/saveFile.ts"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
@@ -31,7 +31,7 @@ export const CheckPage = () => {
     <main className="page gap-4">
       <PageHead title={title}>
         {check.data && <Download check={check.data} path={path} />}
-        <Link className="control" to="/w/$workspaceId/number-checks" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/number-checks" params={{ workspaceId }}>
           {labels.all}
         </Link>
       </PageHead>

@@ -97,7 +97,7 @@ const HowItAnswers = ({ numberId }: { numberId: number }) => {
             type="button"
             aria-pressed={latency === millis}
             onClick={() => choose(chosen, millis)}
-            className="h-7 cursor-pointer rounded-md px-2 hover:bg-sunken aria-pressed:bg-accent-wash aria-pressed:font-medium aria-pressed:text-accent"
+            className="h-7 cursor-pointer rounded-md px-2 hover:bg-sunken aria-pressed:bg-sunken aria-pressed:font-medium aria-pressed:text-ink"
           >
             {name}
           </button>

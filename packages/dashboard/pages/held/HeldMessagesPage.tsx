@@ -9,7 +9,7 @@ import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { useList } from "../ui/list.ts"
 import { Pager } from "../ui/Pager.tsx"
-import { Button, Failure, PageHead } from "../ui/parts.tsx"
+import { Button, Failure, PageHead, backLink } from "../ui/parts.tsx"
 import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -40,7 +40,7 @@ export const HeldMessagesPage = () => {
             </Button>
           </>
         )}
-        <Link className="control" to="/service/held">
+        <Link className={backLink} to="/service/held">
           {labels.all}
         </Link>
       </PageHead>

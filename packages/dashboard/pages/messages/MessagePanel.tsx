@@ -186,7 +186,13 @@ const Facts = ({
 }) => (
   <dl className="grid grid-cols-2 gap-3 border-t border-line pt-4">
     <Fact name={labels.from}>
-      {message.from.phone === null ? labels.noPhone : `+${message.from.phone}`}
+      <Link
+        to="/w/$workspaceId/numbers/$numberId"
+        params={{ workspaceId: String(workspaceId), numberId: String(message.from.id) }}
+        className="text-accent hover:underline"
+      >
+        {message.from.phone === null ? labels.noPhone : `+${message.from.phone}`}
+      </Link>
     </Fact>
     <Fact name={labels.accepted}>
       <When at={message.created_at} how="clock" />

@@ -8,7 +8,7 @@ import type { Answer } from "../api/operations.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
+import { Button, Empty, Failure, Loading, PageHead, QueryFailure, backLink } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import type { NumberPath } from "./connection.ts"
 import { linkLabels as labels } from "./words.ts"
@@ -39,7 +39,7 @@ export const LinkPage = () => {
     <main className="page gap-4">
       <PageHead title={labels.title}>
         {number?.status === "connecting" && <Scan numberId={number.id} />}
-        <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {labels.allNumbers}
         </Link>
       </PageHead>

@@ -8,12 +8,21 @@ import { Answer } from "../ui/Answer.tsx"
 import { Boundary } from "../ui/Boundary.tsx"
 import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Form, formText } from "../ui/forms.tsx"
-import { Button, Empty, Fact, Failure, PageHead, QueryFailure, Section } from "../ui/parts.tsx"
+import {
+  Button,
+  Empty,
+  Fact,
+  Failure,
+  PageHead,
+  QueryFailure,
+  Section,
+  backLink,
+} from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { parseFieldTime } from "../ui/zone.ts"
 import { getStanding, toName } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
-import { LogIn } from "./NumberRow.tsx"
+import { LogIn, StandingWord } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
 import { Restrictions } from "./Restrictions.tsx"
 import { StandingSentence } from "./StandingSentence.tsx"
@@ -44,7 +53,7 @@ export const NumberPage = () => {
   return (
     <main className="page gap-8">
       <PageHead title={toName(number)} about={number.phone === null ? "" : `+${number.phone}`}>
-        <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {labels.all}
         </Link>
         {mayChange && number.platform === "telegram" && number.status !== "connected" && (
@@ -112,7 +121,9 @@ const State = ({ connection, number }: { number: SendingNumber; connection: Conn
   const standing = getStanding(number, connection)
   return (
     <Fact name={labels.state}>
-      {standing.label}
+      <span className="-ml-2 block py-0.5">
+        <StandingWord standing={standing} />
+      </span>
       {standing.message !== null && (
         <span className="block whitespace-normal text-soft">
           <StandingSentence standing={standing} state={connection} />

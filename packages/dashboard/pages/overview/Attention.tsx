@@ -174,7 +174,7 @@ const Line = ({
   item: Item
   workspaceId: string
 }): ReactNode => (
-  <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 last:border-0 hover:bg-sunken md:grid-cols-[auto_minmax(0,1fr)_auto]">
+  <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 last:border-0 hover:bg-sunken md:grid-cols-[6.5rem_minmax(0,1fr)_auto]">
     <span
       className={`justify-self-start rounded-full px-2 py-1 text-xs font-medium whitespace-nowrap ${tone}`}
     >

@@ -4,7 +4,7 @@ import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { call, newKey } from "../api/call.ts"
 import type { Attachment } from "../media/Attach.tsx"
-import { PageHead } from "../ui/parts.tsx"
+import { PageHead, backLink } from "../ui/parts.tsx"
 import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { createRequest } from "./reminderForm.ts"
 import { reminderLabels as labels } from "./words.ts"
@@ -34,7 +34,7 @@ export const NewReminderPage = () => {
   return (
     <main className="page gap-4">
       <PageHead title={labels.newTitle}>
-        <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/reminders" params={{ workspaceId }}>
           {labels.all}
         </Link>
       </PageHead>

@@ -9,7 +9,7 @@ import { Preview } from "../messages/Preview.tsx"
 import { Answer } from "../ui/Answer.tsx"
 import { ConfirmCall } from "../ui/Dialog.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Fact, Failure, PageHead, Section } from "../ui/parts.tsx"
+import { Button, Fact, Failure, PageHead, Section, backLink } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -41,7 +41,7 @@ export const ReminderPage = () => {
         title={reminder.data?.name ?? labels.unnamed(path.reminder_id)}
         about={reminder.data && <State reminder={reminder.data} />}
       >
-        <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/reminders" params={{ workspaceId }}>
           {labels.all}
         </Link>
         {mayChange && reminder.data && <Actions path={path} reminder={reminder.data} />}

@@ -22,7 +22,9 @@ export const RunTime = ({ local }: { local: string }) => {
   return (
     <span className="tabular-nums">
       {at} <span className="text-xs text-faint">{offset}</span>
-      {days >= 0 && days <= nearDays && <span className="text-soft"> · {labels.days(days)}</span>}
+      {days >= 0 && days <= nearDays && (
+        <span className="whitespace-nowrap text-soft"> · {labels.days(days)}</span>
+      )}
     </span>
   )
 }

@@ -72,7 +72,7 @@ export const PortalLinks = ({ id }: { id: number }) => {
             caption={labels.caption}
             columns={getColumns(setRevoking)}
             rows={data}
-            empty={["key", labels.empty, labels.emptyAbout, add]}
+            empty={["key", labels.empty, labels.emptyAbout]}
           />
         )}
       </Answer>

@@ -7,7 +7,7 @@ import { Refused, operationQuery, call, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import type { NumberPath } from "../numbers/connection.ts"
 import { Boundary } from "../ui/Boundary.tsx"
-import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
+import { Button, Empty, Failure, Loading, PageHead, QueryFailure, backLink } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import { BeginLogin, Scanning, WithCode, WithPassword } from "./LoginSteps.tsx"
 import { loginErrorLabels, ownWord, telegramLabels as labels } from "./words.ts"
@@ -51,7 +51,7 @@ export const TelegramPage = () => {
         {login != null && open.includes(login.state) && (
           <Cancel path={path} done={() => void refetch()} />
         )}
-        <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {labels.allNumbers}
         </Link>
       </PageHead>

@@ -54,7 +54,7 @@ export const ModeFilter = ({
 
 /** A filter that is on or off. */
 export const pill =
-  "inline-flex h-7 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border border-edge bg-surface px-2.5 text-xs hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-wash aria-pressed:font-medium aria-pressed:text-accent pointer-coarse:h-10"
+  "inline-flex h-8 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border border-edge bg-surface px-2.5 text-xs hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-wash aria-pressed:font-medium aria-pressed:text-accent pointer-coarse:h-10"
 
 /** Looking for it costs the service work, so it begins when the user says so. */
 export const Find = ({

@@ -39,6 +39,10 @@ export const Button = ({
   />
 )
 
+/** The way from one thing to its list, before the name of the thing: what a page does stands at the right. */
+export const backLink =
+  "order-first inline-flex h-8 items-center gap-2 text-sm text-soft after:text-faint after:content-['/'] hover:text-ink pointer-coarse:h-10"
+
 /** Also the title of the document. */
 export const PageHead = ({
   about,

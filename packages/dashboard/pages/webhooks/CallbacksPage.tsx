@@ -2,7 +2,7 @@
 import { Link, getRouteApi } from "@tanstack/react-router"
 import type { CallbackDelivery } from "@messaging-service/client"
 import { useList } from "../ui/list.ts"
-import { PageHead } from "../ui/parts.tsx"
+import { PageHead, backLink } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { resultColumns } from "./AttemptResult.tsx"
@@ -23,7 +23,7 @@ export const CallbacksPage = () => {
   return (
     <main className="page gap-4">
       <PageHead title={labels.title} about={labels.about}>
-        <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
           {labels.back}
         </Link>
       </PageHead>

@@ -6,7 +6,7 @@ import type { Delivery, Webhook } from "@messaging-service/client"
 import { operationQuery, useCall } from "../api/call.ts"
 import { PagedAnswer } from "../ui/Answer.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Failure, PageHead } from "../ui/parts.tsx"
+import { Button, Failure, PageHead, backLink } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { resultColumns } from "./AttemptResult.tsx"
@@ -40,7 +40,7 @@ export const WebhookPage = () => {
   return (
     <main className="page gap-4">
       <PageHead title={labels.title(path.webhook_id)}>
-        <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
+        <Link className={backLink} to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
           {labels.all}
         </Link>
       </PageHead>

@@ -25,7 +25,7 @@ const toColumns = (workspaceId: string): Columns<Webhook> => [
         <Link
           to="/w/$workspaceId/webhooks/$webhookId"
           params={{ workspaceId, webhookId: String(id) }}
-          className={`${rowLink} font-mono text-xs hover:underline`}
+          className={`${rowLink} font-mono text-xs hover:underline max-md:break-all max-md:whitespace-normal`}
         >
           {url}
         </Link>
@@ -49,7 +49,7 @@ const toColumns = (workspaceId: string): Columns<Webhook> => [
         <span className="text-soft">{labels.none}</span>
       ) : (
         <span className={last.error === null ? "" : "text-red"}>
-          {last.status} <When at={last.attempted_at} />
+          {last.status} · <When at={last.attempted_at} />
         </span>
       ),
   },
