@@ -191,7 +191,7 @@ const takeFilm = async (page: Page, dashboard: TestDashboard): Promise<Buffer> =
   return toMovingPicture(frames)
 }
 
-const docsViewport = { width: 1280, height: 660 }
+const docsViewport = { width: 1280, height: 600 }
 
 const openPage = async (browser: Browser, viewport = docsViewport): Promise<Page> => {
   const context = await browser.newContext({ reducedMotion: "reduce", viewport })
