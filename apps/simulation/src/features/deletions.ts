@@ -149,7 +149,7 @@ const planContact = (planning: Planning): ReadonlyArray<Command> => {
   const deletedAt = instant() + 10 * second
   const sends = Array.from({ length: 3 }, (_, index): Command => {
     const at = about(planning, deletedAt, 10 * second)
-    const requested = planMessage(planning, at, `c${index}`, {
+    const requested = planMessage(planning, at, `contact${index}`, {
       contact: name,
       number: chance.below(numbers),
       phones: chance.below(2) === 0 ? [contactPhone] : [contactPhone, toPhone(1)],

@@ -1,6 +1,6 @@
 /** A key is refused once its revocation was answered, and admits exactly 60 requests in a minute. */
 import { toName } from "../History.ts"
-import { getCalls } from "./Promise.ts"
+import { getCalls, testNames } from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
 const minute = 60_000
@@ -30,6 +30,8 @@ export const confined: JudgedPromise = {
           : [],
       ),
     )
+    // Of the other mode, so no such key sees them.
+    const tests = testNames(history)
     for (const { answer, request } of getCalls(history)) {
       if ((request._tag !== "Send" && request._tag !== "Read") || request.onlyNumber === undefined)
         continue
@@ -41,7 +43,7 @@ export const confined: JudgedPromise = {
         }
         continue
       }
-      const isOwn = numberOf.get(ids.get(request.name) ?? 0) === own
+      const isOwn = !tests.has(request.name) && numberOf.get(ids.get(request.name) ?? 0) === own
       const isHidden = answer?._tag === "Refused" && answer.code === "message_not_found"
       if (isOwn ? isHidden : answer?._tag === "State") {
         violations.push(`${request.name} was ${isOwn ? "hidden from its" : "shown to another"} key`)
