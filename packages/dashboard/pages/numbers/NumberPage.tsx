@@ -121,7 +121,7 @@ const State = ({ connection, number }: { number: SendingNumber; connection: Conn
   const standing = getStanding(number, connection)
   return (
     <Fact name={labels.state}>
-      <span className="-ml-2 block py-0.5">
+      <span className="block py-0.5">
         <StandingWord standing={standing} />
       </span>
       {standing.message !== null && (
