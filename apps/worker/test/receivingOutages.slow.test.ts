@@ -1,5 +1,5 @@
 /**
- * What people write while the database is slow and away, and while a worker is frozen: nothing is acknowledged
+ * What people write while the database is slow and unreachable, and while a worker is frozen: nothing is acknowledged
  * before its commit, a worker stores nothing after its number has moved, and afterwards all is there, in order.
  */
 import { assert, it } from "@effect/vitest"
@@ -110,9 +110,9 @@ receivingTest(
         yield* writing.untilStored(size.messages / 20)
       }
       yield* wire.hold
-      const away = yield* Effect.forkScoped(Effect.sleep(`${size.awaySeconds} seconds`))
+      const outage = yield* Effect.forkScoped(Effect.sleep(`${size.awaySeconds} seconds`))
       yield* writing.until(0.9 * size.messages)
-      yield* Fiber.join(away)
+      yield* Fiber.join(outage)
       yield* wire.release
       yield* writing.until(size.messages)
       yield* writing.check
