@@ -3,6 +3,7 @@ import {
   changedEvent,
   dayMillis,
   erasedAtOnce,
+  erasedQuote,
   getPage,
   isFetchedOnArrival,
   isRecent,
@@ -17,6 +18,7 @@ import {
   receivedEvent,
   receivedMarks,
   unknownPerson,
+  withoutQuote,
 } from "@messaging-service/core"
 import type {
   AcceptanceQuery,
@@ -67,7 +69,7 @@ import type {
   Tables,
   WorkspaceRow,
 } from "./tables.ts"
-import { eraseEvent, fanOut } from "./webhooks.ts"
+import { changeBody, eraseEvent, fanOut } from "./webhooks.ts"
 
 const withStored = (owner: WorkspaceRow) => {
   const settings = owner.conversations
@@ -599,6 +601,27 @@ const eraseRow = (tables: Tables, row: ReceivedRow, now: number): void => {
   eraseEvents(tables, owner, row.eventPositions)
 }
 
+/** What quotes one of them quotes it no longer, nor do its events. */
+const eraseQuotes = (
+  tables: Tables,
+  lane: Lane,
+  erased: ReadonlySet<ReceivedMessageId | null>,
+): void => {
+  for (const row of lane.received) {
+    const { replyTo } = row.message
+    if (replyTo === null || replyTo.receivedMessageId === null) continue
+    if (!erased.has(replyTo.receivedMessageId)) continue
+    row.message = { ...row.message, replyTo: erasedQuote }
+    for (const position of row.eventPositions) {
+      const index = position - tables.outboxDropped - 1
+      const event = tables.outbox[index]
+      if (event === null || event === undefined) continue
+      tables.outbox[index] = { ...event, body: withoutQuote(event.body) }
+      changeBody(lane.workspace, event.eventId, withoutQuote)
+    }
+  }
+}
+
 const eraseEvents = (
   tables: Tables,
   owner: WorkspaceRow,
@@ -711,10 +734,11 @@ const eraseSome = (tables: Tables, erasure: ReceivedErasure): boolean => {
   let isMoreToGo = false
   for (const owner of tables.workspaces.rows) {
     if (erasure.workspaceId !== null && owner.workspace.id !== erasure.workspaceId) continue
-    for (const row of doomed(owner, erasure).slice(0, left)) {
-      eraseRow(tables, row, erasure.now)
-      left--
-    }
+    const erased = doomed(owner, erasure).slice(0, left)
+    for (const row of erased) eraseRow(tables, row, erasure.now)
+    left -= erased.length
+    const ids = new Set(erased.map(({ message }) => message.id))
+    for (const lane of new Set(erased.map((row) => row.lane))) eraseQuotes(tables, lane, ids)
     if (left === 0) return true
     if (removeExcess(tables, owner, erasure)) isMoreToGo = true
     eraseReactions(tables, owner, erasure.now)
@@ -768,8 +792,10 @@ export const chatStore = (
 
   deleteReceived: (scope, id, now) => {
     const row = findReceived(tables, scope, id)
-    if (row !== null) eraseRow(tables, row, now)
-    return row !== null
+    if (row === null) return false
+    eraseRow(tables, row, now)
+    eraseQuotes(tables, row.lane, new Set([id]))
+    return true
   },
 
   deleteChat: (scope, id) => {

@@ -463,7 +463,7 @@ export interface FrozenEvent {
 export interface DeliveryRow {
   readonly id: number
   readonly lane: DeliveryLane
-  readonly event: FrozenEvent
+  event: FrozenEvent
   dueAt: number
   /** The number of failed attempts, and the latest of them. */
   attempts: number

@@ -159,6 +159,26 @@ export const eraseEvent = (tables: Tables, owner: WorkspaceRow, id: EventId): vo
   }
 }
 
+/** Changes the body of an event in its deliveries and in the log. */
+export const changeBody = (
+  { endpoints }: WorkspaceRow,
+  id: EventId,
+  change: (body: string) => string,
+): void => {
+  for (const row of endpoints) {
+    for (const delivery of row.pending) {
+      const { event } = delivery
+      if (event.id === id) delivery.event = { ...event, body: change(event.body) }
+    }
+    row.log = row.log.map((logged) => {
+      const { event } = logged
+      return event.id !== id || event.body === null
+        ? logged
+        : { ...logged, event: { ...event, body: change(event.body) } }
+    })
+  }
+}
+
 const openEndpoint = (tables: Tables, owner: WorkspaceRow, input: NewWebhook): EndpointRow => {
   const row = tables.endpoints.insert((id: WebhookId): EndpointRow => ({
     ...emptyLane(input.workspaceId),

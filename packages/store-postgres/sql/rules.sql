@@ -609,6 +609,16 @@ begin
 end
 $$;
 
+-- The body of an event about a received message, once what that message quotes was erased. JSON keeps its text, and a
+-- text within it escapes its quotation marks.
+create function without_quote(body text) returns text
+language sql immutable parallel safe
+return replace(
+  body,
+  '"reply_to":' || (body::json #> '{data,received_message,reply_to}')::text,
+  '"reply_to":{"received_message_id":null,"message_id":null,"text":""}'
+);
+
 -- In the words of index webhook_deliveries_of_received.
 create function is_received_event(event_type text) returns boolean
 language sql immutable parallel safe

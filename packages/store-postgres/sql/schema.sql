@@ -795,6 +795,9 @@ create index received_messages_by_chat_and_time
 create unique index received_messages_by_sequence on received_messages (number_id, sequence);
 -- Serves quotes, which name a message by the platform's id.
 create index received_messages_by_remote_id on received_messages (number_id, remote_id);
+-- Serves the erasure of what is quoted; messages without a quote cost it nothing.
+create index received_messages_by_quoted on received_messages (quoted_received_id)
+  where quoted_received_id is not null;
 -- Serves merging, and the erasure of people. Messages outside groups cost it nothing.
 create index received_messages_by_author on received_messages (author_id) where author_id is not null;
 -- As of messages.

@@ -237,7 +237,7 @@ export const countStored = (cluster: PostgresCluster) =>
   ).pipe(Effect.orDie)
 
 /** The platform's ids of what each number has in the database. */
-export const readStoredIds = (cluster: PostgresCluster) =>
+const readStoredIds = (cluster: PostgresCluster) =>
   withDatabase(cluster)(
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient

@@ -126,6 +126,12 @@ const fileJson = (
       : null,
 })
 
+const replyToJson = (replyTo: NonNullable<ReceivedMessage["replyTo"]>) => ({
+  received_message_id: replyTo.receivedMessageId,
+  message_id: replyTo.messageId,
+  text: replyTo.text,
+})
+
 /** The public message. Without `link` its file has no URL. */
 export const receivedJson = (message: ReceivedMessage, now: number, link?: ReceivedFileLink) => {
   const { chat, file, from, number, replyTo } = message
@@ -140,11 +146,7 @@ export const receivedJson = (message: ReceivedMessage, now: number, link?: Recei
     text: message.text,
     content: message.content,
     media: file && fileJson(message.id, file, now, link),
-    reply_to: replyTo && {
-      received_message_id: replyTo.receivedMessageId,
-      message_id: replyTo.messageId,
-      text: replyTo.text,
-    },
+    reply_to: replyTo && replyToJson(replyTo),
     reactions: message.reactions.map((one) => reactionJson(one)),
     sent_at: formatInstant(message.sentAt),
     received_at: formatInstant(message.receivedAt),
@@ -215,6 +217,20 @@ const eventOfReceived = (
 })
 
 type ToEvent = Pick<NewReceived, "eventId" | "link">
+
+/** What a message quotes once that was erased. */
+export const erasedQuote = {
+  receivedMessageId: null,
+  messageId: null,
+  text: "",
+} satisfies ReceivedMessage["replyTo"]
+
+/** The body of an event about a received message, once what that message quotes was erased. */
+export const withoutQuote = (body: string): string => {
+  const event = JSON.parse(body) as { readonly data: { readonly received_message: object } }
+  const received = { ...event.data.received_message, reply_to: replyToJson(erasedQuote) }
+  return JSON.stringify({ ...event, data: { ...event.data, received_message: received } })
+}
 
 /** The event of a message that was just stored (contract: Events of conversations). */
 export const receivedEvent = (

@@ -1,5 +1,5 @@
--- Erases these messages with their files, reactions and events, and quotes of them on simulated phones; their
--- sequences and marks stay. How many there were.
+-- Erases these messages with their files, reactions and events, and quotes of them; their sequences and marks stay.
+-- How many there were.
 -- For holders of their numbers' rows in received_counters.
 create function erase_received_messages(p_ids bigint[], p_now timestamptz) returns integer
 language plpgsql
@@ -73,6 +73,18 @@ begin
   perform erase_received_files(v_ids);
   perform forget_people(v_authors);
   perform end_received_events(v_ids, '{}');
+  with quoting as (
+    -- Index received_messages_by_quoted.
+    update received_messages r
+    set quoted_received_id = null, quote_text = ''
+    where r.quoted_received_id = any (v_ids)
+    returning r.id
+  )
+  -- Index outbox_by_received_message.
+  update outbox o
+  set body = without_quote(o.body)
+  from quoting
+  where o.received_message_id = quoting.id;
   return cardinality(v_ids);
 end
 $$;

@@ -11,6 +11,7 @@ import {
   personAddresses,
   receivedMarks,
   unknownPerson,
+  withoutQuote,
 } from "@messaging-service/core"
 import type { Person } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -127,6 +128,27 @@ export const receivedRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
           facts: { r: { kind, revoked_at: iso(revokedAt) } },
           core: isRecovered({ kind, revokedAt }),
         }
+      }),
+    }),
+  )
+
+  it.effect("what the event of a message says once what that quotes was erased", () =>
+    compare("quotes of erased messages", {
+      rows: { q: "(body text)" },
+      sql: "without_quote(q.body)",
+      draw: Effect.gen(function* () {
+        const [text, quoted, emoji] = yield* Effect.all([
+          aTextToEscape,
+          aTextToEscape,
+          aTextToEscape,
+        ])
+        const reply_to = yield* draw.maybe(
+          draw.from([{ received_message_id: 1, message_id: null, text: quoted }]),
+        )
+        const received_message = { id: 2, text: `"reply_to":null${text}`, reply_to, reactions: [] }
+        const reaction = (yield* draw.flag) ? { reaction: { emoji } } : {}
+        const body = JSON.stringify({ id: "evt", data: { ...reaction, received_message } })
+        return { facts: { q: { body } }, core: withoutQuote(body) }
       }),
     }),
   )

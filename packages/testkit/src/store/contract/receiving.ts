@@ -33,6 +33,7 @@ import {
   claimDue,
   delivered,
   readLog,
+  refused,
   settleDeliveries,
 } from "../Delivering.ts"
 import { at, ids, only, present } from "../Expect.ts"
@@ -560,6 +561,51 @@ export const receiving: Topic = (it, { quick }) => {
       assert.deepStrictEqual(ids(first.items), [a, c])
       const rest = yield* listChats(scope, {}, { before: first.next, limit: 2 })
       assert.deepStrictEqual([ids(rest.items), rest.next], [[b], null])
+    }),
+  )
+
+  it.effect("the words of an erased message go from what quotes it, and from its events", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { endpoint, number, workspace } = yield* aToldStage
+      const { chats, webhooks } = yield* Store
+      const person = someone()
+      const secret = aText({ person, text: "a secret" })
+      const quote = { remoteId: secret.remoteId, text: 'a "secret"\u2028' }
+      const [original, ...quoting] = yield* received(number, [
+        secret,
+        aText({ person, quote, text: '"reply_to":null' }),
+        aText({ person, quote }),
+        aText({ person, quote: { remoteId: null, text: "of another" } }),
+      ])
+      // One is delivered, the others are put off; all are in the log.
+      const claimed = (yield* claimDue()).filter(({ targetId }) => targetId === endpoint.id)
+      const results = claimed.map((one, index) =>
+        index === 1 ? delivered(one) : refused(one, noon + minute),
+      )
+      yield* settleDeliveries(...results)
+      assert.isTrue(yield* chats.deleteReceived(toScope(workspace.id), present(original).id, noon))
+      const replies = yield* Effect.forEach(quoting, (one) => lookUp(number, one.id))
+      const none = { receivedMessageId: null, messageId: null, text: "" }
+      assert.deepStrictEqual(
+        replies.map(({ replyTo }) => replyTo),
+        [none, none, { ...none, text: "of another" }],
+      )
+      const published = (yield* follow(workspace.id)).map(({ body }) => body)
+      const waiting = (yield* claimDue({ now: noon + hour })).map(({ body }) => body)
+      const logged = yield* Effect.forEach(yield* readLog(endpoint), (line) =>
+        Effect.map(webhooks.attempt(endpoint.id, line.id), (one) => one?.requestBody ?? ""),
+      )
+      assert.deepStrictEqual([published.length, waiting.length], [3, 2])
+      assert.lengthOf(
+        logged.filter((body) => body !== ""),
+        3,
+      )
+      for (const body of [...published, ...waiting, ...logged]) assert.notInclude(body, "secret")
+      assert.strictEqual(
+        published.filter((body) => body.includes(JSON.stringify('"reply_to":null'))).length,
+        1,
+      )
     }),
   )
 
