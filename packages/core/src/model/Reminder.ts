@@ -602,7 +602,7 @@ export const reminderRefusal = (
 
 /**
  * A changed reminder's next run: as before, unless it was resumed or rescheduled, which count from
- * now.
+ * now; from its latest run where that is later, by the clock of the process that ran it.
  */
 export const nextRunOfChanged = (
   current: Reminder,
@@ -614,5 +614,6 @@ export const nextRunOfChanged = (
     content.active &&
     content.cron === current.cron &&
     content.timezone === current.timezone
-  return goesOn ? current.nextRunAt : firstRun(content, now)
+  if (goesOn) return current.nextRunAt
+  return firstRun(content, Math.max(now, current.lastRun?.dueAt ?? now))
 }

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 import type { Code, NumberId, ReminderId, WorkspaceId } from "../../src/index.ts"
 import { catalogue } from "../../src/model/Refusal.ts"
-import { planRun, runRefusalMessage } from "../../src/model/Reminder.ts"
+import { nextRunOfChanged, planRun, runRefusalMessage } from "../../src/model/Reminder.ts"
 import type { Reminder } from "../../src/model/Reminder.ts"
 import type { TimeZone } from "../../src/model/Cron.ts"
 
@@ -30,6 +30,21 @@ const everyTwoMinutes: Reminder = {
 }
 
 const planAt = (now: number) => planRun(everyTwoMinutes, dueAt, now)
+
+describe("nextRunOfChanged", () => {
+  it("runs for no due time twice, where a process with a late clock changes the schedule", () => {
+    const hasRun: Reminder = {
+      ...everyTwoMinutes,
+      nextRunAt: dueAt + 2 * minute,
+      lastRun: { dueAt, outcome: "accepted", messageId: null, code: null },
+    }
+    const changed = { ...hasRun, cron: "*/5 * * * *" }
+    for (const behind of [0, 1, 8 * second]) {
+      assert.strictEqual(nextRunOfChanged(hasRun, changed, dueAt - behind), dueAt + 5 * minute)
+    }
+    assert.strictEqual(nextRunOfChanged(everyTwoMinutes, changed, dueAt - 1), dueAt)
+  })
+})
 
 describe("planRun", () => {
   it("changes nothing before the run is due, as after the clock was set back", () => {
