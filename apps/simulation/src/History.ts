@@ -521,7 +521,8 @@ export interface Stored {
   readonly events: ReadonlyArray<string>
   /** Messages of another workspace, and whether the service keeps them longer. */
   readonly others: number
-  readonly areOthersRetained: boolean
+  /** Null where some of them may have reached their age. */
+  readonly areOthersRetained: boolean | null
   /** Codes of refusals for erased messages; "" for an answer. */
   readonly refusals: ReadonlyArray<string>
 }

@@ -515,8 +515,14 @@ class Simulation {
       messages: own.map(({ id }) => id),
       events: outbox.map(({ eventId }) => eventId),
       others: others.length,
-      areOthersRetained: this.#retention?.service !== 1 && this.#retention?.others !== 1,
+      areOthersRetained: this.#areOthersRetained(at),
     }
+  }
+
+  #areOthersRetained(at: number): boolean | null {
+    const limits = [this.#retention?.service, this.#retention?.others]
+    if (limits.includes(1)) return false
+    return limits.every((days) => days == null || at - start <= days * day) || null
   }
 
   #outcome(history: History, violations: ReadonlyArray<string>): Outcome {

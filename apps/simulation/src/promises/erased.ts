@@ -21,9 +21,9 @@ export const erased: JudgedPromise = {
       const left = new Set(messages)
       const leftEvents = new Set(events)
       for (const { id, name } of final.messages) {
-        const endedAt = ended.get(id) ?? Infinity
-        const retentionMillis = at - endedAt
-        const isDue = retentionMillis > dayMillis + roundMillis
+        // One that had not ended by the first look may have ended right after it.
+        const retentionMillis = at - (ended.get(id) ?? first.at)
+        const isDue = ended.has(id) && retentionMillis > dayMillis + roundMillis
         if (isDue && left.has(id))
           violations.push(`${name} is kept ${retentionMillis} ms after its end`)
         if (retentionMillis <= dayMillis && !left.has(id)) {
@@ -35,7 +35,7 @@ export const erased: JudgedPromise = {
           }
         }
       }
-      if (areOthersRetained && others !== first.others) {
+      if (areOthersRetained === true && others !== first.others) {
         violations.push(
           `${others} messages in place of ${first.others} are left of another workspace`,
         )
