@@ -440,7 +440,10 @@ const leaseQuery = <Claimed, Result>(
     }
   })
 
-/** What of a claim may begin: if its answer took longer than the lease, another worker may hold it. */
+/**
+ * What of a claim may begin: if its answer took longer than the lease, another worker may hold it. If less than half
+ * of the lease is left, that might end before its first renewal.
+ */
 const stillLeased = Effect.fnUntraced(function* stillLeased<Claimed, Result>(
   { leaseMillis, reclaim }: LeasedWork<Claimed, Result>,
   claimed: ReadonlyArray<Claimed>,
@@ -450,7 +453,7 @@ const stillLeased = Effect.fnUntraced(function* stillLeased<Claimed, Result>(
   let end = leaseUntil
   for (;;) {
     const now = yield* Clock.currentTimeMillis
-    if (reclaim === undefined || left.length === 0 || now < end) return left
+    if (reclaim === undefined || left.length === 0 || end - now > leaseMillis / 2) return left
     end = now + leaseMillis
     left = yield* reclaim(left, end)
   }

@@ -172,7 +172,10 @@ describe("a loop of leased work", () => {
     )
   })
 
-  it.effect("goes on only under a lease that lasts", () => {
+  it.effect.each([
+    ["has ended", 0],
+    ["ends before its first renewal", leaseMillis * 0.4],
+  ] as const)("goes on only once the lease is renewed that %s", ([, until]) => {
     const { requests, started, end, leases, nextUntil, within } = aLoop({
       due: jobs([1, 2]),
       follows: new Map([
@@ -190,7 +193,7 @@ describe("a loop of leased work", () => {
     })
     return within(() =>
       Effect.gen(function* () {
-        nextUntil.at = 0
+        nextUntil.at = until
         yield* end(1, 2)
         assert.include(requests, "reclaim")
         assert.deepStrictEqual(started, [1, 2, 21])
