@@ -19,6 +19,10 @@ export const oneAtATime: JudgedPromise = {
           if (process === entry.process) inFlight.delete(number)
         }
       }
+      // The restored store does not know what was handed over meanwhile.
+      if (entry._tag === "Asked" && entry.request._tag === "Control") {
+        if (entry.request.key === "restored") inFlight.clear()
+      }
       if (entry._tag === "Said" && inFlight.get(entry.number)?.name === entry.name) {
         inFlight.delete(entry.number)
       }
