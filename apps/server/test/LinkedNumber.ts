@@ -33,7 +33,7 @@ export const untilConnected = (url: string, token: string, id: number) =>
     processes.ofOneKey,
   )
 
-/** A new number whose code that phone has scanned; returns its id. */
+/** A new number with a code that this phone has scanned; returns its id. */
 export const scannedNumber = Effect.fnUntraced(function* (
   url: string,
   token: string,

@@ -294,15 +294,15 @@ describe.skipIf(skipsWithoutBrowser)("the pages of chats", () => {
       const name = unique("Sends files")
       const from = { phone: uniquePhone(), name }
       const data = picture.toString("base64")
-      await write(from, { kind: "image", media: { file_name: "<b>room</b>.png", data } })
+      await write(from, { kind: "image", media: { file_name: "<b>room.png", data } })
       const { chat, id } = await write(from, { kind: "voice" })
       const thread = await openThread(page, name)
-      await thread.getByAltText("<b>room</b>.png").waitFor()
+      await thread.getByAltText("<b>room.png").waitFor()
       const isDrawn = await thread
-        .getByAltText("<b>room</b>.png")
+        .getByAltText("<b>room.png")
         .evaluate((image) => (image as HTMLImageElement).decode().then(() => true))
       assert.isTrue(isDrawn)
-      const link = thread.getByRole("link", { name: "Open <b>room</b>.png" })
+      const link = thread.getByRole("link", { name: "Open <b>room.png" })
       const href = (await link.getAttribute("href")) ?? ""
       assert.strictEqual((await fetch(new URL(href, page.url()))).status, 200)
       await thread.getByText("Unread", { exact: true }).waitFor()

@@ -174,7 +174,7 @@ const toBareName = (username: string): string => {
   return target?.kind === "name" ? target.name : username
 }
 
-/** Drawn from the name, so that one who is named by it alone is the same person each time. */
+/** Drawn from the name, so that one who has only that name is the same person each time. */
 const getUserId = (username: string): string => {
   const letters = Array.from(username.toLowerCase())
   const hash = letters.reduce(

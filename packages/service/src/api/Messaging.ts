@@ -187,7 +187,7 @@ export interface GapEvent {
   readonly workspaceId: number
   /** When it happened. */
   readonly createdAt: Date
-  /** Whose messages may be missing, from when to when, and why. */
+  /** The number with messages that may be missing, from when to when, and why. */
   readonly gap: {
     /** The number. */
     readonly numberId: number
