@@ -61,6 +61,8 @@ it.live("docs/live-telegram.md does what it says, line by line", () =>
     yield* runTutorial(followed, { folder, ports: [], meanwhile: byHand })
 
     assert.isTrue(isStartedAgain)
+    // The page ends with an answer that is accepted, and soon sent.
+    yield* telegram.until(() => telegram.copies(recipient) === 3)
     assert.deepStrictEqual(
       telegram.shown(recipient).map(({ from, text }) => ({ from, text })),
       ["Hello, you", "Still here", "Good morning to you"].map((text) => ({ from: phone, text })),
