@@ -5,6 +5,7 @@ import type { ReactNode } from "react"
 import type { ReceivedMessage, SendingNumber, Sent } from "@messaging-service/client"
 import { operationQuery, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
+import { pollMillis } from "../chats/unreadChats.ts"
 import { kindLabels } from "../chats/words.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { formatSize } from "../ui/size.ts"
@@ -111,11 +112,13 @@ const useReadMarks = (entries: ReadonlyArray<PhoneEntry>): ReadonlyMap<number, n
     entries.flatMap(({ written }) => (written === null ? [] : [written.number.id])),
   )
   const answers = useQueries({
-    queries: [...numbers].map((id) =>
-      operationQuery("GET /admin/v1/simulator/numbers/{number_id}/read-marks", {
+    queries: [...numbers].map((id) => ({
+      ...operationQuery("GET /admin/v1/simulator/numbers/{number_id}/read-marks", {
         path: { number_id: id },
       }),
-    ),
+      // A mark that is carried out is no change of the chat, so nothing announces it.
+      refetchInterval: pollMillis,
+    })),
   })
   return new Map(
     answers.flatMap(({ data }) =>
