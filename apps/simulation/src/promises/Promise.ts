@@ -230,3 +230,10 @@ export const hasLeft = (state: State): boolean =>
 
 /** States that refund a message. */
 export const isRefunded = (state: State): boolean => state === "cancelled" || state === "expired"
+
+/** Whether the store is restored from here on: it does not know what was handed over meanwhile. */
+export const isRestore = (entry: Entry): boolean =>
+  entry._tag === "Asked" &&
+  entry.request._tag === "Control" &&
+  entry.request.key === "restored" &&
+  entry.request.value._tag === "Held"

@@ -1,4 +1,5 @@
 /** During the remote server's flood wait nothing is handed over for the number. */
+import { isRestore } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const flooded: JudgedPromise = {
@@ -14,6 +15,7 @@ export const flooded: JudgedPromise = {
           if (process === entry.process) waits.delete(number)
         }
       }
+      if (isRestore(entry)) waits.clear()
       if (entry._tag === "Flooded") waits.set(entry.number, entry)
       if (entry._tag !== "HandedOver") continue
       const left = (waits.get(entry.number)?.until ?? 0) - entry.at

@@ -1,4 +1,5 @@
 /** A number hands over one message at a time: the next one once the outcome of the last is there. */
+import { isRestore } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** Well within a lease: later than that another process may have taken the message up, and ended it. */
@@ -19,10 +20,7 @@ export const oneAtATime: JudgedPromise = {
           if (process === entry.process) inFlight.delete(number)
         }
       }
-      // The restored store does not know what was handed over meanwhile.
-      if (entry._tag === "Asked" && entry.request._tag === "Control") {
-        if (entry.request.key === "restored") inFlight.clear()
-      }
+      if (isRestore(entry)) inFlight.clear()
       if (entry._tag === "Said" && inFlight.get(entry.number)?.name === entry.name) {
         inFlight.delete(entry.number)
       }
