@@ -116,7 +116,7 @@ const useReadMarks = (entries: ReadonlyArray<PhoneEntry>): ReadonlyMap<number, n
       ...operationQuery("GET /admin/v1/simulator/numbers/{number_id}/read-marks", {
         path: { number_id: id },
       }),
-      // A mark that is carried out is no change of the chat, so nothing announces it.
+      // Carrying a mark out does not change the chat, so nothing announces it.
       refetchInterval: pollMillis,
     })),
   })
