@@ -58,7 +58,7 @@ import {
 } from "./chatRows.ts"
 import { releaseWriters, turnNewChats } from "./newChats.ts"
 import { discardStored } from "./media.ts"
-import { announce } from "./serviceStores.ts"
+import { announce, changeEvents } from "./serviceStores.ts"
 import { findLane, findWorkspace, transportKey } from "./tables.ts"
 import type {
   ChatRow,
@@ -612,13 +612,10 @@ const eraseQuotes = (
     if (replyTo === null || replyTo.receivedMessageId === null) continue
     if (!erased.has(replyTo.receivedMessageId)) continue
     row.message = { ...row.message, replyTo: erasedQuote }
-    for (const position of row.eventPositions) {
-      const index = position - tables.outboxDropped - 1
-      const event = tables.outbox[index]
-      if (event === null || event === undefined) continue
-      tables.outbox[index] = { ...event, body: withoutQuote(event.body) }
+    changeEvents(tables, row.eventPositions, (event) => {
       changeBody(lane.workspace, event.eventId, withoutQuote)
-    }
+      return { ...event, body: withoutQuote(event.body) }
+    })
   }
 }
 
@@ -627,13 +624,10 @@ const eraseEvents = (
   owner: WorkspaceRow,
   positions: ReadonlyArray<number>,
 ): void => {
-  for (const position of positions) {
-    const index = position - tables.outboxDropped - 1
-    const event = tables.outbox[index]
-    if (event === null || event === undefined) continue
-    tables.outbox[index] = null
-    eraseEvent(tables, owner, event.eventId)
-  }
+  changeEvents(tables, positions, ({ eventId }) => {
+    eraseEvent(tables, owner, eventId)
+    return null
+  })
 }
 
 /** What is older is to go. */

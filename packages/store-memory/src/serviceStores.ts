@@ -50,6 +50,18 @@ export const announce = (tables: Tables, event: ServiceEvent): number => {
 export const eventAt = (tables: Tables, position: number): StoredEvent | null =>
   tables.outbox[position - tables.outboxDropped - 1] ?? null
 
+/** Changes the events at these positions that are there; null erases one. */
+export const changeEvents = (
+  tables: Tables,
+  positions: ReadonlyArray<number>,
+  change: (event: StoredEvent) => StoredEvent | null,
+): void => {
+  for (const position of positions) {
+    const event = eventAt(tables, position)
+    if (event !== null) tables.outbox[position - tables.outboxDropped - 1] = change(event)
+  }
+}
+
 /** Positions count the events, dropped ones included, from 1. */
 export const outbox = (tables: Tables): Steps<Outbox> => ({
   readEvents: (after, limit) => {

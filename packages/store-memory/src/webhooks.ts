@@ -147,15 +147,25 @@ const dropAll = (tables: Tables, lane: DeliveryLane): void => {
   reschedule(tables, lane)
 }
 
+const changeLogged = (
+  row: EndpointRow,
+  id: EventId,
+  change: (body: string) => string | null,
+): void => {
+  row.log = row.log.map((logged) => {
+    const { event } = logged
+    if (event.id !== id || event.body === null) return logged
+    return { ...logged, event: { ...event, body: change(event.body) } }
+  })
+}
+
 /** Ends pending deliveries of an event that is erased, and empties its body in the log. */
 export const eraseEvent = (tables: Tables, owner: WorkspaceRow, id: EventId): void => {
   for (const row of owner.endpoints) {
     const ended = Array.from(row.pending).filter(({ event }) => event.id === id)
     for (const delivery of ended) drop(delivery)
     if (ended.length > 0) reschedule(tables, row)
-    row.log = row.log.map((logged) =>
-      logged.event.id === id ? { ...logged, event: { ...logged.event, body: null } } : logged,
-    )
+    changeLogged(row, id, () => null)
   }
 }
 
@@ -170,12 +180,7 @@ export const changeBody = (
       const { event } = delivery
       if (event.id === id) delivery.event = { ...event, body: change(event.body) }
     }
-    row.log = row.log.map((logged) => {
-      const { event } = logged
-      return event.id !== id || event.body === null
-        ? logged
-        : { ...logged, event: { ...event, body: change(event.body) } }
-    })
+    changeLogged(row, id, change)
   }
 }
 
